@@ -1,0 +1,187 @@
+// Turns columns of numbers into bytes: bin edges from sorted values, and the bin of every value.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+#include <nanobind/stl/pair.h>
+
+#include "bindings.hpp"
+#include "columns.hpp"
+#include "parallel.hpp"
+
+namespace frugal {
+namespace {
+
+constexpr size_t kBlockRows = 1024;  // a block of rows stays in the second-level cache while its columns are read
+constexpr size_t kLanes = 32;        // values searched side by side, so that one cache miss does not wait for another
+
+// Midpoint m of a < b with a <= m < b, also when a and b are neighbouring floats or huge.
+double midpoint(double a, double b) {
+    const double middle = a / 2 + b / 2;
+    return middle >= a && middle < b ? middle : a;
+}
+
+struct Distinct {
+    std::vector<double> values;
+    std::vector<size_t> counts;
+};
+
+Distinct distinct_values(const double* sorted, size_t n) {
+    Distinct distinct;
+    for (size_t i = 0; i < n;) {
+        size_t end = i + 1;
+        while (end < n && sorted[end] == sorted[i]) ++end;
+        distinct.values.push_back(sorted[i]);
+        distinct.counts.push_back(end - i);
+        i = end;
+    }
+    return distinct;
+}
+
+// Which distinct values start a new bin. Bins hold about equally many rows, but a value that fills a bin alone gets
+// one of its own, and the others share the bins that are left: a column that is 80 % zeros keeps 254 bins for the rest.
+std::vector<size_t> bin_starts(const Distinct& distinct, size_t max_bins) {
+    const size_t n_values = distinct.values.size();
+    std::vector<size_t> starts;
+    if (n_values <= max_bins) {
+        for (size_t i = 0; i < n_values; ++i) starts.push_back(i);
+        return starts;
+    }
+    double rows_left = 0;
+    for (size_t count : distinct.counts) rows_left += static_cast<double>(count);
+    double bins_left = static_cast<double>(max_bins);
+    std::vector<bool> is_heavy(n_values, false);
+    // A heavy value raises no one's share: taking it out can only make further values heavy. Repeat until stable.
+    for (bool changed = true; changed;) {
+        changed = false;
+        const double fair_share = rows_left / bins_left;
+        for (size_t i = 0; i < n_values && bins_left > 1; ++i) {
+            if (is_heavy[i] || static_cast<double>(distinct.counts[i]) < fair_share) continue;
+            is_heavy[i] = changed = true;
+            rows_left -= static_cast<double>(distinct.counts[i]);
+            bins_left -= 1;
+        }
+    }
+    const double fair_share = rows_left / std::max(bins_left, 1.0);
+    double filled = 0;
+    for (size_t i = 0; i < n_values; ++i) {
+        const double count = static_cast<double>(distinct.counts[i]);
+        const bool after_heavy = i > 0 && is_heavy[i - 1];
+        const bool full = filled > 0 && filled + count / 2 >= fair_share;
+        if (i == 0 || is_heavy[i] || after_heavy || full) {
+            starts.push_back(i);
+            filled = 0;
+        }
+        filled += count;
+    }
+    return starts;
+}
+
+// Cutting around heavy values can leave more bins than allowed: join the neighbours that hold the fewest rows together.
+void join_smallest(std::vector<size_t>& starts, const Distinct& distinct, size_t max_bins) {
+    std::vector<size_t> rows(starts.size(), 0);
+    for (size_t b = 0; b < starts.size(); ++b) {
+        const size_t end = b + 1 < starts.size() ? starts[b + 1] : distinct.values.size();
+        for (size_t i = starts[b]; i < end; ++i) rows[b] += distinct.counts[i];
+    }
+    while (starts.size() > max_bins) {
+        size_t best = 1;
+        for (size_t b = 2; b < starts.size(); ++b)
+            if (rows[b - 1] + rows[b] < rows[best - 1] + rows[best]) best = b;
+        rows[best - 1] += rows[best];
+        rows.erase(rows.begin() + static_cast<std::ptrdiff_t>(best));
+        starts.erase(starts.begin() + static_cast<std::ptrdiff_t>(best));
+    }
+}
+
+nb::tuple find_bins(Vector<double> sorted, size_t max_bins) {
+    std::vector<double> edges, least, largest;
+    {
+        nb::gil_scoped_release release;
+        const Distinct distinct = distinct_values(sorted.data(), sorted.shape(0));
+        std::vector<size_t> starts = bin_starts(distinct, max_bins);
+        join_smallest(starts, distinct, max_bins);
+        for (size_t b = 0; b < starts.size(); ++b) {
+            const size_t end = b + 1 < starts.size() ? starts[b + 1] : distinct.values.size();
+            least.push_back(distinct.values[starts[b]]);
+            largest.push_back(distinct.values[end - 1]);
+            if (b > 0) edges.push_back(midpoint(largest[b - 1], least[b]));
+        }
+    }
+    return nb::make_tuple(to_numpy(std::move(edges)), to_numpy(std::move(least)), to_numpy(std::move(largest)));
+}
+
+// Edges of one feature, padded to 255 so that the search needs no bounds.
+struct PaddedEdges {
+    double edge[255];
+    PaddedEdges(const double* begin, const double* end) {
+        std::fill(edge, edge + 255, std::numeric_limits<double>::infinity());
+        std::copy(begin, end, edge);
+    }
+};
+
+// code = number of edges < x, by eight halvings of 255 edges; NaN gets the missing code. All lanes are always searched:
+// a loop of fixed length without branches is four times faster than one that stops at the last row.
+void search_bins(const PaddedEdges& edges, const double (&x)[kLanes] /* IN */, size_t n, uint8_t* code /* OUT */) {
+    uint32_t found[kLanes] = {};
+    for (int bit = 7; bit >= 0; --bit)
+        for (size_t i = 0; i < kLanes; ++i)
+            found[i] += static_cast<uint32_t>(edges.edge[found[i] + (1u << bit) - 1] < x[i]) << bit;
+    for (size_t i = 0; i < n; ++i) code[i] = std::isnan(x[i]) ? kMissing : static_cast<uint8_t>(found[i]);
+}
+
+// A categorical column holds the number of the category.
+void copy_categories(const double* x /* IN */, size_t n, uint8_t* code /* OUT */) {
+    for (size_t i = 0; i < n; ++i) code[i] = std::isnan(x[i]) ? kMissing : static_cast<uint8_t>(x[i]);
+}
+
+template <class T>
+void bin_block(const StridedMatrix& x, size_t f, size_t begin, size_t end, const PaddedEdges& edges, bool categorical,
+               uint8_t* codes /* OUT, of this feature */) {
+    double values[kLanes] = {};
+    for (size_t i = begin; i < end; i += kLanes) {
+        const size_t n = std::min(kLanes, end - i);
+        for (size_t j = 0; j < n; ++j) values[j] = static_cast<double>(x.at<T>(i + j, f));
+        if (categorical)
+            copy_categories(values, n, codes + i);
+        else
+            search_bins(edges, values, n, codes + i);
+    }
+}
+
+void bin_columns(AnyMatrix x_array, Vector<double> edges, Vector<int64_t> edge_offsets, Vector<uint8_t> is_categorical,
+                 MutableMatrix<uint8_t> codes, int n_threads) {
+    const StridedMatrix x(x_array);
+    const size_t n_rows = x.n_rows, n_features = x.n_columns;
+    if (codes.shape(0) != n_features || codes.shape(1) != n_rows || edge_offsets.shape(0) != n_features + 1 ||
+        is_categorical.shape(0) != n_features)
+        throw std::invalid_argument("bin_columns: arrays of different sizes");
+    const double* edge = edges.data();
+    const int64_t* offset = edge_offsets.data();
+    const uint8_t* categorical = is_categorical.data();
+    uint8_t* code = codes.data();
+    nb::gil_scoped_release release;
+    std::vector<PaddedEdges> padded;
+    for (size_t f = 0; f < n_features; ++f) padded.emplace_back(edge + offset[f], edge + offset[f + 1]);
+    const size_t n_blocks = (n_rows + kBlockRows - 1) / kBlockRows;
+    parallel_for(n_blocks, n_threads, [&](size_t block) {
+        const size_t begin = block * kBlockRows, end = std::min(n_rows, begin + kBlockRows);
+        for (size_t f = 0; f < n_features; ++f)
+            x.with_type([&](auto type) {
+                bin_block<decltype(type)>(x, f, begin, end, padded[f], categorical[f] != 0, code + f * n_rows);
+            });
+    });
+}
+
+}  // namespace
+
+void bind_binning(nb::module_& m) {
+    m.def("find_bins", &find_bins, nb::arg("sorted_values"), nb::arg("max_bins"),
+          "Cut sorted values into at most max_bins bins -> (edges, least value, largest value of each bin).");
+    m.def("bin_columns", &bin_columns, nb::arg("x"), nb::arg("edges"), nb::arg("edge_offsets"),
+          nb::arg("is_categorical"), nb::arg("codes"), nb::arg("n_threads") = 1,
+          "Write the bin of every value of x (n_rows, n_features) into codes (n_features, n_rows); 255 is missing.");
+}
+
+}  // namespace frugal

@@ -1,0 +1,132 @@
+// How two splits of a node compare (docs/growing.md, "Which split is chosen").
+#pragma once
+
+#include "tree.hpp"
+
+namespace frugal {
+
+// Gain of a split of one node, from the counts of its left side.
+template <class Impurity>
+class Gains {
+  public:
+    Gains(const Impurity& impurity, Splitting splitting, int k, const double* class_weight)
+        : impurity_(impurity), splitting_(splitting), k_(k), class_weight_(class_weight), total_(k), left_(k), right_(k), n_(k) {}
+
+    // raw: counts before class weights.
+    void enter_node(const double* raw) {
+        for (int c = 0; c < k_; ++c) {
+            total_[c] = raw[c];
+            n_[c] = class_weight_[c] * raw[c];
+        }
+        parent_ = impurity_(n_.data(), k_);
+        weight_ = weight_of(n_.data());
+    }
+
+    double parent() const { return parent_; }
+    double weight() const { return weight_; }
+    const double* counts() const { return n_.data(); }
+
+    // Evaluates the split whose left side has these raw counts; then left_impurity(), right_impurity(), gain().
+    template <class Count>
+    void evaluate(const Count* raw_left) {
+        for (int c = 0; c < k_; ++c) {
+            const double left = static_cast<double>(raw_left[c]);
+            left_[c] = class_weight_[c] * left;
+            right_[c] = class_weight_[c] * (total_[c] - left);
+        }
+        left_impurity_ = impurity_(left_.data(), k_);
+        right_impurity_ = impurity_(right_.data(), k_);
+    }
+
+    double left_impurity() const { return left_impurity_; }
+    double right_impurity() const { return right_impurity_; }
+    double left_weight() const { return weight_of(left_.data()); }
+    double right_weight() const { return weight_of(right_.data()); }
+
+    double gain() const {
+        if (splitting_ == Splitting::minimax)
+            return parent_ - (left_impurity_ < right_impurity_ ? right_impurity_ : left_impurity_);
+        return parent_ - (left_weight() * left_impurity_ + right_weight() * right_impurity_) / weight_;
+    }
+
+  private:
+    double weight_of(const double* n) const;
+
+    const Impurity& impurity_;
+    Splitting splitting_;
+    int k_;
+    const double* class_weight_;
+    std::vector<double> total_, left_, right_, n_;
+    double parent_ = 0, weight_ = 0, left_impurity_ = 0, right_impurity_ = 0;
+};
+
+struct NegativeSquaredMean;  // regression keeps (weight, weight * y): its weight is the first count, not the sum
+
+template <class Impurity>
+double Gains<Impurity>::weight_of(const double* n) const {
+    if constexpr (std::is_same_v<Impurity, NegativeSquaredMean>) return n[0];
+    double sum = 0;
+    for (int c = 0; c < k_; ++c) sum += n[c];
+    return sum;
+}
+
+// The best split of a node so far. Offer the best split of each feature, in any order.
+class Choice {
+  public:
+    Choice(Objective objective, double tradeoff) : objective_(objective), tradeoff_(tradeoff) {}
+
+    void offer(double price, const Split& split) {
+        if (objective_ == Objective::risk)
+            offer_risk(price, split);
+        else
+            offer_penalized(price, split);
+    }
+
+    // Whether a split of at most this gain could still win; false means it need not be looked at.
+    bool could_win(double price, double largest_gain) const {
+        if (objective_ != Objective::risk) return true;
+        return largest_gain > 0 && (!found_ || price / largest_gain <= key_);
+    }
+
+    const Split* result() const {
+        if (found_ && (objective_ == Objective::risk || key_ > 0 || best_is_free_)) return &best_;
+        return free_found_ ? &best_free_ : nullptr;
+    }
+
+  private:
+    void offer_risk(double price, const Split& split) {
+        if (!(split.gain > 0)) return;
+        const double risk = price / split.gain;
+        const bool better = !found_ || risk < key_ ||
+                            (risk == key_ && (split.gain > best_.gain ||
+                                              (split.gain == best_.gain && split.feature < best_.feature)));
+        if (!better) return;
+        found_ = true;
+        key_ = risk;
+        best_ = split;
+    }
+
+    void offer_penalized(double price, const Split& split) {
+        const double penalty = tradeoff_ * price, score = split.gain - penalty;
+        const bool is_free = penalty == 0;
+        if (!found_ || score > key_ || (score == key_ && split.feature < best_.feature)) {
+            found_ = true;
+            key_ = score;
+            best_ = split;
+            best_is_free_ = is_free;
+        }
+        if (is_free && (!free_found_ || score > free_key_ || (score == free_key_ && split.feature < best_free_.feature))) {
+            free_found_ = true;
+            free_key_ = score;
+            best_free_ = split;
+        }
+    }
+
+    Objective objective_;
+    double tradeoff_;
+    bool found_ = false, best_is_free_ = false, free_found_ = false;
+    double key_ = 0, free_key_ = 0;  // risk (smaller is better) or score (larger is better)
+    Split best_, best_free_;
+};
+
+}  // namespace frugal

@@ -1,0 +1,446 @@
+// Grows many trees on several threads: bootstrap, choice of the engine, progress, interruption.
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+#include <nanobind/stl/function.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "bindings.hpp"
+#include "dispatch.hpp"
+#include "histogram.hpp"
+#include "impurity.hpp"
+#include "minimax.hpp"
+#include "parallel.hpp"
+
+namespace frugal {
+namespace {
+
+// Binned training data with everything the engines derive from it once. Arrays are kept alive, not copied.
+class TrainingSet {
+  public:
+    TrainingSet(Matrix<uint8_t> codes, Vector<int32_t> n_bins, Vector<uint8_t> is_categorical, Vector<double> edges,
+                Vector<int64_t> edge_offsets, Vector<double> bin_min, Vector<double> bin_max, Vector<int64_t> bin_offsets,
+                std::optional<Vector<int32_t>> labels, std::optional<Vector<double>> targets,
+                std::optional<Vector<double>> weights, Vector<double> class_weight)
+        : arrays_{codes, n_bins, is_categorical, edges, edge_offsets, bin_min, bin_max, bin_offsets, class_weight},
+          labels_(labels),
+          targets_(targets),
+          weights_(weights) {
+        const size_t m = codes.shape(0), n = codes.shape(1);
+        const auto fits = [&](const auto& array, size_t size) { return !array || array->shape(0) == size; };
+        if (n_bins.shape(0) != m || is_categorical.shape(0) != m || edge_offsets.shape(0) != m + 1 ||
+            bin_offsets.shape(0) != m + 1 || !fits(labels, n) || !fits(targets, n) || !fits(weights, n) ||
+            bool(labels) == bool(targets) || n >= 0xFFFFFFF0u)
+            throw std::invalid_argument("TrainingSet: arrays of different sizes");
+        data = {n,
+                m,
+                static_cast<int>(class_weight.shape(0)),
+                codes.data(),
+                n_bins.data(),
+                is_categorical.data(),
+                edges.data(),
+                edge_offsets.data(),
+                bin_min.data(),
+                bin_max.data(),
+                bin_offsets.data(),
+                labels ? labels->data() : nullptr,
+                targets ? targets->data() : nullptr,
+                weights ? weights->data() : nullptr,
+                class_weight.data()};
+    }
+
+    const ClassOrder& class_order() {
+        if (!class_order_) class_order_ = std::make_unique<ClassOrder>(data);
+        return *class_order_;
+    }
+
+    const RowMajorCodes& row_major() {
+        if (!row_major_) row_major_ = std::make_unique<RowMajorCodes>(data);
+        return *row_major_;
+    }
+
+    TrainingData data;
+
+  private:
+    std::tuple<Matrix<uint8_t>, Vector<int32_t>, Vector<uint8_t>, Vector<double>, Vector<int64_t>, Vector<double>,
+               Vector<double>, Vector<int64_t>, Vector<double>>
+        arrays_;
+    std::optional<Vector<int32_t>> labels_;
+    std::optional<Vector<double>> targets_, weights_;
+    std::unique_ptr<ClassOrder> class_order_;
+    std::unique_ptr<RowMajorCodes> row_major_;
+};
+
+class Costs {
+  public:
+    Costs(Vector<double> own, Vector<double> shared, Vector<int64_t> group_offsets, Vector<int32_t> group_ids)
+        : own_(own), shared_(shared), group_offsets_(group_offsets), group_ids_(group_ids) {
+        if (group_offsets.shape(0) != own.shape(0) + 1) throw std::invalid_argument("Costs: arrays of different sizes");
+        table.n_features = own.shape(0);
+        table.n_groups = shared.shape(0);
+        table.own = own.data();
+        table.shared = shared.data();
+        table.group_offsets = group_offsets.data();
+        table.group_ids = group_ids.data();
+    }
+
+    void set_paid(Matrix<uint8_t> paid, Matrix<uint8_t> paid_groups) {
+        if (paid.shape(1) != table.n_features || paid_groups.shape(1) != table.n_groups || paid.shape(0) != paid_groups.shape(0))
+            throw std::invalid_argument("Costs: arrays of different sizes");
+        paid_ = paid;
+        paid_groups_ = paid_groups;
+        table.paid = paid.data();
+        table.paid_groups = paid_groups.data();
+    }
+
+    CostTable table;
+
+  private:
+    Vector<double> own_, shared_;
+    Vector<int64_t> group_offsets_;
+    Vector<int32_t> group_ids_;
+    std::optional<Matrix<uint8_t>> paid_, paid_groups_;
+};
+
+// A user's own impurity, called with the counts of one set at a time.
+struct Callback {
+    nb::callable function;
+    double operator()(const double* n, int k) const {
+        nb::gil_scoped_acquire gil;
+        nb::ndarray<nb::numpy, const double, nb::ndim<2>> counts(n, {1, static_cast<size_t>(k)}, nb::handle());
+        return nb::cast<double>(function(counts.cast(nb::rv_policy::copy)));
+    }
+};
+
+struct ImpuritySpec {
+    std::string name;
+    double alpha = 0, offset = 0;
+    int power = 2;
+    std::vector<double> coefficients;
+    std::vector<int> exponents;
+    nb::object function;
+};
+
+// Makes draws[row] for a tree: how often the bootstrap takes each row.
+std::vector<uint16_t> bootstrap_draws(uint64_t seed, size_t n_rows, const double* cumulative) {
+    std::vector<uint16_t> draws(n_rows, 0);
+    Stream stream = bootstrap_stream(seed);
+    for (size_t i = 0; i < n_rows; ++i) {
+        size_t row;
+        if (cumulative) {
+            const double u = stream.uniform() * cumulative[n_rows - 1];
+            row = std::min<size_t>(n_rows - 1, static_cast<size_t>(std::upper_bound(cumulative, cumulative + n_rows, u) - cumulative));
+        } else {
+            row = stream.below(static_cast<uint32_t>(n_rows));
+        }
+        if (draws[row] < 0xFFFF) ++draws[row];
+    }
+    return draws;
+}
+
+using TreeMaker = std::function<Tree(uint64_t seed, const std::vector<uint16_t>& draws)>;
+
+struct Job {
+    TrainingSet& set;
+    const GrowParams& params;
+    const CostTable& costs;
+    const Kernels& kernels;
+    bool by_bisection;
+};
+
+// A maker owns the workspace of one thread.
+template <class Impurity>
+TreeMaker histogram_maker(const Job& job, const Impurity& impurity) {
+    const auto make = [&](auto accumulator) -> TreeMaker {
+        using Grower = HistogramGrower<Impurity, decltype(accumulator)>;
+        auto grower = std::make_shared<Grower>(job.set.data, job.set.row_major(), job.params, job.costs, impurity);
+        return [grower](uint64_t seed, const std::vector<uint16_t>& draws) { return grower->grow(seed, draws); };
+    };
+    if constexpr (std::is_same_v<Impurity, NegativeSquaredMean>) {
+        return make(Moments{job.set.data});
+    } else {
+        if (job.set.data.weights) return make(ClassWeights{job.set.data});
+        return make(ClassCounts{job.set.data});
+    }
+}
+
+template <class Impurity>
+TreeMaker minimax_maker(const Job& job, const Impurity& impurity) {
+    auto grower = std::make_shared<MinimaxGrower<Impurity>>(job.set.data, job.set.class_order(), job.params, job.costs,
+                                                            impurity, job.kernels);
+    return [grower](uint64_t seed, const std::vector<uint16_t>& draws) { return grower->grow(seed, draws); };
+}
+
+template <class Impurity>
+std::vector<TreeMaker> make_workers(const Job& job, const Impurity& impurity, int n_threads, bool admissible) {
+    std::vector<TreeMaker> workers;
+    for (int i = 0; i < n_threads; ++i)
+        if constexpr (std::is_same_v<Impurity, NegativeSquaredMean> || std::is_same_v<Impurity, Callback>)
+            workers.push_back(histogram_maker(job, impurity));
+        else
+            workers.push_back(job.by_bisection && admissible ? minimax_maker(job, impurity) : histogram_maker(job, impurity));
+    return workers;
+}
+
+// Impurities live as long as the workers that refer to them.
+struct Impurities {
+    PlainPairs plain_pairs;
+    Pairs pairs;
+    PowerSum powers;
+    PolynomialSum polynomial;
+    GiniIndex gini;
+    EntropyBits entropy;
+    NegativeSquaredMean variance;
+    std::unique_ptr<Callback> callback;
+};
+
+std::vector<TreeMaker> workers_for(const Job& job, const ImpuritySpec& spec, Impurities& impurities, int n_threads) {
+    if (spec.name == "pairs" && spec.alpha == 0) return make_workers(job, impurities.plain_pairs, n_threads, true);
+    if (spec.name == "pairs") {
+        impurities.pairs = {spec.alpha, spec.offset};
+        return make_workers(job, impurities.pairs, n_threads, true);
+    }
+    if (spec.name == "powers") {
+        impurities.powers = {spec.power};
+        return make_workers(job, impurities.powers, n_threads, true);
+    }
+    if (spec.name == "polynomial") {
+        impurities.polynomial = {spec.coefficients, spec.exponents};
+        return make_workers(job, impurities.polynomial, n_threads, true);
+    }
+    if (spec.name == "gini") return make_workers(job, impurities.gini, n_threads, false);
+    if (spec.name == "entropy") return make_workers(job, impurities.entropy, n_threads, false);
+    if (spec.name == "variance") return make_workers(job, impurities.variance, n_threads, false);
+    if (spec.name == "callback") {
+        impurities.callback = std::make_unique<Callback>(Callback{nb::borrow<nb::callable>(spec.function)});
+        return make_workers(job, *impurities.callback, 1, false);
+    }
+    throw std::invalid_argument("unknown impurity " + spec.name);
+}
+
+// Trees grown side by side. Tasks are taken in order and a started tree is always finished, so that after an
+// interruption the finished trees are the first ones.
+class Crew {
+  public:
+    Crew(std::vector<TreeMaker> workers, std::vector<uint64_t> seeds, std::function<std::vector<uint16_t>(uint64_t)> draws)
+        : workers_(std::move(workers)), seeds_(std::move(seeds)), draws_(std::move(draws)), trees_(seeds_.size()) {}
+
+    // Calls look(number of finished trees) from this thread every now and then; growing stops when it returns false.
+    template <class Look>
+    std::vector<Tree> run(Look&& look) {
+        std::vector<std::thread> threads;
+        running_ = workers_.size();
+        for (auto& worker : workers_) threads.emplace_back([this, &worker] { work(worker); });
+        {
+            std::unique_lock<std::mutex> lock(mutex_);
+            while (!done_.wait_for(lock, std::chrono::milliseconds(50), [this] { return running_ == 0; })) {
+                const size_t finished = n_finished_;
+                lock.unlock();
+                if (!look(finished)) next_ = seeds_.size();
+                lock.lock();
+            }
+        }
+        for (auto& thread : threads) thread.join();
+        if (failure_) std::rethrow_exception(failure_);
+        trees_.resize(n_finished_);
+        return std::move(trees_);
+    }
+
+  private:
+    void work(TreeMaker& make_tree) {
+        try {
+            for (size_t i = next_++; i < seeds_.size(); i = next_++) {
+                trees_[i] = make_tree(seeds_[i], draws_(seeds_[i]));
+                std::lock_guard<std::mutex> guard(mutex_);
+                ++n_finished_;
+            }
+        } catch (...) {
+            std::lock_guard<std::mutex> guard(mutex_);
+            if (!failure_) failure_ = std::current_exception();
+            next_ = seeds_.size();
+        }
+        std::lock_guard<std::mutex> guard(mutex_);
+        if (--running_ == 0) done_.notify_all();
+    }
+
+    std::vector<TreeMaker> workers_;
+    std::vector<uint64_t> seeds_;
+    std::function<std::vector<uint16_t>(uint64_t)> draws_;
+    std::vector<Tree> trees_;
+    std::atomic<size_t> next_{0};
+    size_t n_finished_ = 0, running_ = 0;
+    std::exception_ptr failure_;
+    std::mutex mutex_;
+    std::condition_variable done_;
+};
+
+// All trees in one set of arrays; `right` counts from the first tree's first node (or leaf).
+nb::dict to_arrays(const TrainingData& data, const std::vector<Tree>& trees) {
+    std::vector<int64_t> node_offsets{0}, leaf_offsets{0};
+    std::vector<int32_t> feature, right, category_set;
+    std::vector<double> threshold, gain, leaf_counts;
+    std::vector<uint8_t> code, missing_left;
+    std::vector<uint64_t> category_sets;
+    const auto k = static_cast<size_t>(data.n_counts);
+    size_t n_nodes = 0, n_leaves = 0;
+    for (const Tree& tree : trees) {
+        n_nodes += tree.n_nodes();
+        n_leaves += tree.leaf_counts.size() / k;
+    }
+    if (n_nodes > 0x7FFFFFFF) throw std::length_error("the forest has more than 2^31 nodes; limit max_depth or the number of trees");
+    feature.reserve(n_nodes);
+    leaf_counts.reserve(n_leaves * k);
+    for (const Tree& tree : trees) {
+        const auto first_node = static_cast<int32_t>(node_offsets.back()), first_leaf = static_cast<int32_t>(leaf_offsets.back());
+        const auto first_set = static_cast<int32_t>(category_sets.size() / 4);
+        for (uint32_t i = 0; i < tree.n_nodes(); ++i) {
+            const int32_t f = tree.feature[i];
+            const bool numeric = f >= 0 && tree.category_set[i] < 0;
+            right.push_back(tree.right[i] + (f < 0 ? first_leaf : first_node));
+            category_set.push_back(tree.category_set[i] < 0 ? -1 : tree.category_set[i] + first_set);
+            threshold.push_back(numeric ? data.threshold(static_cast<uint32_t>(f), tree.code[i]) : 0.0);
+        }
+        feature.insert(feature.end(), tree.feature.begin(), tree.feature.end());
+        code.insert(code.end(), tree.code.begin(), tree.code.end());
+        missing_left.insert(missing_left.end(), tree.missing_left.begin(), tree.missing_left.end());
+        gain.insert(gain.end(), tree.gain.begin(), tree.gain.end());
+        leaf_counts.insert(leaf_counts.end(), tree.leaf_counts.begin(), tree.leaf_counts.end());
+        for (const CategorySet& set : tree.category_sets) category_sets.insert(category_sets.end(), set.begin(), set.end());
+        node_offsets.push_back(node_offsets.back() + tree.n_nodes());
+        leaf_offsets.push_back(leaf_offsets.back() + static_cast<int64_t>(tree.leaf_counts.size() / k));
+    }
+    nb::dict arrays;
+    const size_t n_sets = category_sets.size() / 4;
+    arrays["node_offsets"] = to_numpy(std::move(node_offsets));
+    arrays["leaf_offsets"] = to_numpy(std::move(leaf_offsets));
+    arrays["feature"] = to_numpy(std::move(feature));
+    arrays["threshold"] = to_numpy(std::move(threshold));
+    arrays["code"] = to_numpy(std::move(code));
+    arrays["missing_left"] = to_numpy(std::move(missing_left));
+    arrays["right"] = to_numpy(std::move(right));
+    arrays["category_set"] = to_numpy(std::move(category_set));
+    arrays["category_sets"] = to_numpy(std::move(category_sets), {n_sets, 4});
+    arrays["gain"] = to_numpy(std::move(gain));
+    arrays["leaf_counts"] = to_numpy(std::move(leaf_counts), {n_leaves, k});
+    return arrays;
+}
+
+bool can_bisect(const TrainingData& data, const GrowParams& params, const CostTable& costs) {
+    return params.splitting == Splitting::minimax && params.objective == Objective::risk && !data.weights && data.labels &&
+           costs.charge != Charge::forest;
+}
+
+// -> (arrays, interrupted)
+nb::tuple grow_trees(TrainingSet& set, const GrowParams& params, const Costs& costs, const ImpuritySpec& impurity,
+                     Vector<uint64_t> seeds, std::optional<Vector<double>> cumulative_draw_weights, int n_threads,
+                     const std::string& isa, const std::string& engine, nb::object on_progress) {
+    const Kernels* kernels = find_kernels(isa.c_str());
+    if (!kernels) throw std::invalid_argument("this machine cannot run the instruction set '" + isa + "'");
+    if (cumulative_draw_weights && cumulative_draw_weights->shape(0) != set.data.n_rows)
+        throw std::invalid_argument("grow_trees: arrays of different sizes");
+    const bool bisect = engine != "histogram" && can_bisect(set.data, params, costs.table);
+    if (engine == "bisection" && !bisect) throw std::invalid_argument("bisection needs minimax splits, unit weights and charges by path or always");
+    Impurities impurities;
+    const Job job{set, params, costs.table, *kernels, bisect};
+    const double* cumulative = cumulative_draw_weights ? cumulative_draw_weights->data() : nullptr;
+    const auto draws = [&](uint64_t seed) {
+        return params.bootstrap ? bootstrap_draws(seed, set.data.n_rows, cumulative)
+                                : std::vector<uint16_t>(set.data.n_rows, 1);
+    };
+    const int n_workers = std::max(1, std::min<int>(n_threads, static_cast<int>(seeds.shape(0))));
+    Crew crew(workers_for(job, impurity, impurities, n_workers), {seeds.data(), seeds.data() + seeds.shape(0)}, draws);
+    bool interrupted = false;
+    const auto look = [&](size_t finished) {
+        nb::gil_scoped_acquire gil;
+        if (PyErr_CheckSignals() != 0) {
+            PyErr_Clear();
+            interrupted = true;
+        }
+        if (!on_progress.is_none()) on_progress(finished);
+        return !interrupted;
+    };
+    std::vector<Tree> trees;
+    {
+        nb::gil_scoped_release release;
+        trees = crew.run(look);
+    }
+    return nb::make_tuple(to_arrays(set.data, trees), interrupted);
+}
+
+}  // namespace
+
+void bind_growing(nb::module_& m) {
+    nb::enum_<Splitting>(m, "Splitting").value("minimax", Splitting::minimax).value("expected", Splitting::expected);
+    nb::enum_<Objective>(m, "Objective").value("risk", Objective::risk).value("penalized", Objective::penalized);
+    nb::enum_<Charge>(m, "Charge").value("always", Charge::always).value("path", Charge::path).value("forest", Charge::forest);
+
+    nb::class_<GrowParams>(m, "GrowParams")
+        .def(nb::init<>())
+        .def_rw("splitting", &GrowParams::splitting)
+        .def_rw("objective", &GrowParams::objective)
+        .def_rw("tradeoff", &GrowParams::tradeoff)
+        .def_rw("max_depth", &GrowParams::max_depth)
+        .def_rw("max_features", &GrowParams::max_features)
+        .def_rw("min_samples_leaf", &GrowParams::min_samples_leaf)
+        .def_rw("min_samples_split", &GrowParams::min_samples_split)
+        .def_rw("random_thresholds", &GrowParams::random_thresholds)
+        .def_rw("bootstrap", &GrowParams::bootstrap);
+
+    nb::class_<ImpuritySpec>(m, "ImpuritySpec")
+        .def(nb::init<>())
+        .def_rw("name", &ImpuritySpec::name)
+        .def_rw("alpha", &ImpuritySpec::alpha)
+        .def_rw("offset", &ImpuritySpec::offset)
+        .def_rw("power", &ImpuritySpec::power)
+        .def_rw("coefficients", &ImpuritySpec::coefficients)
+        .def_rw("exponents", &ImpuritySpec::exponents)
+        .def_rw("function", &ImpuritySpec::function);
+
+    nb::class_<Costs>(m, "Costs")
+        .def(nb::init<Vector<double>, Vector<double>, Vector<int64_t>, Vector<int32_t>>(), nb::arg("own"), nb::arg("shared"),
+             nb::arg("group_offsets"), nb::arg("group_ids"))
+        .def("set_paid", &Costs::set_paid, nb::arg("paid"), nb::arg("paid_groups"))
+        .def_prop_rw("charge", [](Costs& c) { return c.table.charge; }, [](Costs& c, Charge v) { c.table.charge = v; })
+        .def_prop_rw("repeat_charge", [](Costs& c) { return c.table.repeat_charge; }, [](Costs& c, double v) { c.table.repeat_charge = v; })
+        .def_prop_rw("max_tree_cost", [](Costs& c) { return c.table.max_tree_cost; }, [](Costs& c, double v) { c.table.max_tree_cost = v; })
+        .def_prop_rw("max_distinct_features", [](Costs& c) { return c.table.max_distinct_features; },
+                     [](Costs& c, uint32_t v) { c.table.max_distinct_features = v; });
+
+    nb::class_<TrainingSet>(m, "TrainingSet")
+        .def(nb::init<Matrix<uint8_t>, Vector<int32_t>, Vector<uint8_t>, Vector<double>, Vector<int64_t>, Vector<double>,
+                      Vector<double>, Vector<int64_t>, std::optional<Vector<int32_t>>, std::optional<Vector<double>>,
+                      std::optional<Vector<double>>, Vector<double>>(),
+             nb::arg("codes"), nb::arg("n_bins"), nb::arg("is_categorical"), nb::arg("edges"), nb::arg("edge_offsets"),
+             nb::arg("bin_min"), nb::arg("bin_max"), nb::arg("bin_offsets"), nb::arg("labels").none(), nb::arg("targets").none(),
+             nb::arg("weights").none(), nb::arg("class_weight"));
+
+    m.def("grow_trees", &grow_trees, nb::arg("training_set"), nb::arg("params"), nb::arg("costs"), nb::arg("impurity"),
+          nb::arg("seeds"), nb::arg("cumulative_draw_weights").none() = nb::none(), nb::arg("n_threads") = 1,
+          nb::arg("isa") = "auto", nb::arg("engine") = "auto", nb::arg("on_progress").none() = nb::none(),
+          "Grow one tree per seed -> (dict of arrays, whether Ctrl-C cut it short).");
+    m.def("bootstrap_draws", [](uint64_t seed, size_t n_rows) { return to_numpy(bootstrap_draws(seed, n_rows, nullptr)); },
+          nb::arg("seed"), nb::arg("n_rows"), "How often the bootstrap of a tree's seed draws each row.");
+    m.def("in_bag", [](Vector<uint64_t> seeds, size_t n_rows) {
+        std::vector<uint8_t> in_bag;
+        in_bag.reserve(seeds.shape(0) * n_rows);
+        for (size_t t = 0; t < seeds.shape(0); ++t)
+            for (uint16_t draws : bootstrap_draws(seeds.data()[t], n_rows, nullptr)) in_bag.push_back(draws > 0);
+        return to_numpy(std::move(in_bag), {seeds.shape(0), n_rows});
+    }, nb::arg("seeds"), nb::arg("n_rows"), "Which rows the bootstrap of each tree has drawn, (n_trees, n_rows).");
+    m.def("instruction_sets", [] {
+        std::vector<std::string> names;
+        for (const char* name : {"portable", "baseline", "avx2", "avx512"})
+            if (find_kernels(name)) names.emplace_back(name);
+        return names;
+    }, "The instruction sets this machine can run, slowest first.");
+}
+
+}  // namespace frugal

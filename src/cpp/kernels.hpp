@@ -1,0 +1,36 @@
+// The byte loops that decide the speed, once per instruction set; all versions return the same.
+//
+// A column is a run of codes. `shift` says where missing (255) belongs: codes are compared as uint8(code + shift),
+// so that with shift 0 missing is the largest value (goes right) and with shift 1 it wraps to the least (goes left).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace frugal {
+
+constexpr size_t kPadding = 128;   // bytes after a column that kernels may read or overwrite
+constexpr size_t kSmallNode = 64;  // rows that fit one machine word
+
+struct Kernels {
+    const char* name;
+    // How many codes of each class are <= t. ends[c]: where class c ends in the column.          OUT counts (k)
+    void (*count_by_class)(const uint8_t* column, const uint32_t* ends, int k, uint8_t shift, uint8_t t, uint32_t* counts);
+    // Bit i says whether code i is <= t.                                                         OUT bits (n / 64, rounded up)
+    void (*mark_le)(const uint8_t* column, size_t n, uint8_t shift, uint8_t t, uint64_t* bits);
+    // Moves marked codes to the front and the others behind them, each in their old order.
+    void (*partition)(uint8_t* column, size_t n, const uint64_t* bits, uint8_t* scratch);
+    // The same for at most 64 rows of which `rows` are in the node: which are <= t.
+    uint64_t (*mark_le_small)(const uint8_t* column, uint8_t shift, uint8_t t);
+    // Counts of the bits of rows & class_rows[c] that are <= t.                                  OUT counts (k)
+    void (*count_small)(const uint8_t* column, uint64_t rows, const uint64_t* class_rows, int k, uint8_t shift, uint8_t t,
+                        uint32_t* counts);
+    // Least and largest of uint8(code + shift).
+    void (*range)(const uint8_t* column, size_t n, uint8_t shift, uint8_t* least, uint8_t* largest);
+};
+
+// The kernels called `name` ("portable", "baseline", "avx2", "avx512"), or the best this machine has for "auto".
+// nullptr if this machine cannot run them.
+const Kernels* find_kernels(const char* name);
+
+}  // namespace frugal

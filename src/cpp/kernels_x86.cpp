@@ -1,0 +1,275 @@
+// SSE2, AVX2 and AVX-512 versions of the byte loops.
+//
+// Each function carries its own target attribute instead of a compiler flag for the file: with a flag, inline functions
+// of the standard library would be compiled with those instructions too, and the linker might hand them to everybody.
+#include "dispatch.hpp"
+
+#if FRUGAL_X86
+#include <immintrin.h>
+
+#include <algorithm>
+#include <cstring>
+
+#define SSE2 static inline
+#define AVX2 __attribute__((target("avx2,popcnt,bmi,bmi2"))) static inline
+#define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,avx2,popcnt,bmi,bmi2"))) static inline
+
+namespace frugal {
+namespace {
+
+inline uint64_t first_bits(size_t n) { return n >= 64 ? ~uint64_t{0} : (uint64_t{1} << n) - 1; }
+
+// ---------------------------------------------------------------- SSE2
+
+SSE2 uint64_t sse2_mark64(const uint8_t* column, uint8_t shift, uint8_t t) {
+    const __m128i add = _mm_set1_epi8(static_cast<char>(shift)), limit = _mm_set1_epi8(static_cast<char>(t));
+    uint64_t bits = 0;
+    for (int part = 0; part < 4; ++part) {
+        const __m128i x = _mm_add_epi8(_mm_loadu_si128(reinterpret_cast<const __m128i*>(column + 16 * part)), add);
+        const int le = _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_min_epu8(x, limit), x));
+        bits |= static_cast<uint64_t>(static_cast<uint32_t>(le)) << (16 * part);
+    }
+    return bits;
+}
+
+SSE2 uint32_t sse2_count(const uint8_t* column, size_t n, uint8_t shift, uint8_t t) {
+    const __m128i add = _mm_set1_epi8(static_cast<char>(shift)), limit = _mm_set1_epi8(static_cast<char>(t));
+    __m128i sums = _mm_setzero_si128();
+    size_t i = 0;
+    while (i + 16 <= n) {
+        const size_t end = std::min(n - n % 16, i + 16 * 255);  // a byte counts to 255
+        __m128i ones = _mm_setzero_si128();
+        for (; i + 16 <= end; i += 16) {
+            const __m128i x = _mm_add_epi8(_mm_loadu_si128(reinterpret_cast<const __m128i*>(column + i)), add);
+            ones = _mm_sub_epi8(ones, _mm_cmpeq_epi8(_mm_min_epu8(x, limit), x));
+        }
+        sums = _mm_add_epi64(sums, _mm_sad_epu8(ones, _mm_setzero_si128()));
+    }
+    uint32_t count = static_cast<uint32_t>(_mm_cvtsi128_si64(sums) + _mm_cvtsi128_si64(_mm_unpackhi_epi64(sums, sums)));
+    for (; i < n; ++i) count += static_cast<uint8_t>(column[i] + shift) <= t;
+    return count;
+}
+
+SSE2 uint32_t popcount_baseline(uint64_t x) {
+    x -= (x >> 1) & 0x5555555555555555ull;
+    x = (x & 0x3333333333333333ull) + ((x >> 2) & 0x3333333333333333ull);
+    x = (x + (x >> 4)) & 0x0F0F0F0F0F0F0F0Full;
+    return static_cast<uint32_t>((x * 0x0101010101010101ull) >> 56);
+}
+
+void sse2_count_by_class(const uint8_t* column, const uint32_t* ends, int k, uint8_t shift, uint8_t t, uint32_t* counts) {
+    for (int c = 0; c < k; ++c) {
+        const uint32_t begin = c ? ends[c - 1] : 0;
+        counts[c] = sse2_count(column + begin, ends[c] - begin, shift, t);
+    }
+}
+
+void sse2_mark_le(const uint8_t* column, size_t n, uint8_t shift, uint8_t t, uint64_t* bits) {
+    for (size_t i = 0; i < n; i += 64) bits[i / 64] = sse2_mark64(column + i, shift, t) & first_bits(n - i);
+}
+
+uint64_t sse2_mark_le_small(const uint8_t* column, uint8_t shift, uint8_t t) { return sse2_mark64(column, shift, t); }
+
+void sse2_count_small(const uint8_t* column, uint64_t rows, const uint64_t* class_rows, int k, uint8_t shift, uint8_t t,
+                      uint32_t* counts) {
+    const uint64_t marked = sse2_mark64(column, shift, t) & rows;
+    for (int c = 0; c < k; ++c) counts[c] = popcount_baseline(marked & class_rows[c]);
+}
+
+// ---------------------------------------------------------------- AVX2
+
+AVX2 uint64_t avx2_mark64(const uint8_t* column, uint8_t shift, uint8_t t) {
+    const __m256i add = _mm256_set1_epi8(static_cast<char>(shift)), limit = _mm256_set1_epi8(static_cast<char>(t));
+    const __m256i a = _mm256_add_epi8(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(column)), add);
+    const __m256i b = _mm256_add_epi8(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(column + 32)), add);
+    const auto low = static_cast<uint32_t>(_mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_min_epu8(a, limit), a)));
+    const auto high = static_cast<uint32_t>(_mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_min_epu8(b, limit), b)));
+    return low | static_cast<uint64_t>(high) << 32;
+}
+
+AVX2 uint32_t avx2_count(const uint8_t* column, size_t n, uint8_t shift, uint8_t t) {
+    const __m256i add = _mm256_set1_epi8(static_cast<char>(shift)), limit = _mm256_set1_epi8(static_cast<char>(t));
+    __m256i sums = _mm256_setzero_si256();
+    size_t i = 0;
+    while (i + 32 <= n) {
+        const size_t end = std::min(n - n % 32, i + 32 * 255);  // a byte counts to 255
+        __m256i ones = _mm256_setzero_si256();
+        for (; i + 32 <= end; i += 32) {
+            const __m256i x = _mm256_add_epi8(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(column + i)), add);
+            ones = _mm256_sub_epi8(ones, _mm256_cmpeq_epi8(_mm256_min_epu8(x, limit), x));
+        }
+        sums = _mm256_add_epi64(sums, _mm256_sad_epu8(ones, _mm256_setzero_si256()));
+    }
+    uint64_t part[4];
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(part), sums);
+    auto count = static_cast<uint32_t>(part[0] + part[1] + part[2] + part[3]);
+    if (i < n) {  // the tail is read as a whole word: columns are padded
+        const uint64_t tail = avx2_mark64(column + i, shift, t) & first_bits(n - i);
+        count += static_cast<uint32_t>(_mm_popcnt_u64(tail));
+    }
+    return count;
+}
+
+AVX2 void avx2_count_by_class(const uint8_t* column, const uint32_t* ends, int k, uint8_t shift, uint8_t t,
+                              uint32_t* counts) {
+    for (int c = 0; c < k; ++c) {
+        const uint32_t begin = c ? ends[c - 1] : 0;
+        counts[c] = avx2_count(column + begin, ends[c] - begin, shift, t);
+    }
+}
+
+AVX2 void avx2_mark_le(const uint8_t* column, size_t n, uint8_t shift, uint8_t t, uint64_t* bits) {
+    for (size_t i = 0; i < n; i += 64) bits[i / 64] = avx2_mark64(column + i, shift, t) & first_bits(n - i);
+}
+
+// Eight codes at a time: pext turns the eight mark bits into the numbers of the marked bytes, pshufb moves them.
+AVX2 uint64_t packed_positions(uint64_t marks8) {
+    const uint64_t bytes = _pdep_u64(marks8, 0x0101010101010101ull) * 0xFF;
+    return _pext_u64(0x0706050403020100ull, bytes);
+}
+
+AVX2 uint64_t gather_bytes(uint64_t codes8, uint64_t positions) {
+    const __m128i x = _mm_shuffle_epi8(_mm_cvtsi64_si128(static_cast<long long>(codes8)),
+                                       _mm_cvtsi64_si128(static_cast<long long>(positions)));
+    return static_cast<uint64_t>(_mm_cvtsi128_si64(x));
+}
+
+AVX2 void avx2_partition(uint8_t* column, size_t n, const uint64_t* bits, uint8_t* scratch) {
+    size_t left = 0, right = 0;
+    for (size_t i = 0; i < n; i += 8) {
+        uint64_t codes;
+        std::memcpy(&codes, column + i, 8);
+        const uint64_t valid = first_bits(n - i) & 0xFF;
+        const uint64_t marks = (bits[i / 64] >> (i % 64)) & valid;
+        const uint64_t others = ~marks & valid;
+        const uint64_t lefts = gather_bytes(codes, packed_positions(marks));
+        const uint64_t rights = gather_bytes(codes, packed_positions(others));
+        const auto n_lefts = static_cast<size_t>(_mm_popcnt_u64(marks));
+        if (i + 8 <= n)  // writes at most up to byte i + 8, which has been read
+            std::memcpy(column + left, &lefts, 8);
+        else  // the bytes behind belong to another node
+            std::memcpy(column + left, &lefts, n_lefts);
+        std::memcpy(scratch + right, &rights, 8);
+        left += n_lefts;
+        right += static_cast<size_t>(_mm_popcnt_u64(others));
+    }
+    std::memcpy(column + left, scratch, right);
+}
+
+AVX2 uint64_t avx2_mark_le_small(const uint8_t* column, uint8_t shift, uint8_t t) {
+    return avx2_mark64(column, shift, t);
+}
+
+AVX2 void avx2_count_small(const uint8_t* column, uint64_t rows, const uint64_t* class_rows, int k, uint8_t shift,
+                           uint8_t t, uint32_t* counts) {
+    const uint64_t marked = avx2_mark64(column, shift, t) & rows;
+    for (int c = 0; c < k; ++c) counts[c] = static_cast<uint32_t>(_mm_popcnt_u64(marked & class_rows[c]));
+}
+
+AVX2 void avx2_range(const uint8_t* column, size_t n, uint8_t shift, uint8_t* least, uint8_t* largest) {
+    uint8_t low = 255, high = 0;
+    size_t i = 0;
+    if (n >= 32) {
+        const __m256i add = _mm256_set1_epi8(static_cast<char>(shift));
+        __m256i lows = _mm256_set1_epi8(-1), highs = _mm256_setzero_si256();
+        for (; i + 32 <= n; i += 32) {
+            const __m256i x = _mm256_add_epi8(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(column + i)), add);
+            lows = _mm256_min_epu8(lows, x);
+            highs = _mm256_max_epu8(highs, x);
+        }
+        uint8_t a[32], b[32];
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(a), lows);
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(b), highs);
+        for (int j = 0; j < 32; ++j) {
+            low = std::min(low, a[j]);
+            high = std::max(high, b[j]);
+        }
+    }
+    for (; i < n; ++i) {
+        const auto code = static_cast<uint8_t>(column[i] + shift);
+        low = std::min(low, code);
+        high = std::max(high, code);
+    }
+    *least = low;
+    *largest = high;
+}
+
+// ---------------------------------------------------------------- AVX-512
+
+AVX512 uint64_t avx512_mark64(const uint8_t* column, uint8_t shift, uint8_t t) {
+    const __m512i x = _mm512_add_epi8(_mm512_loadu_si512(column), _mm512_set1_epi8(static_cast<char>(shift)));
+    return _mm512_cmple_epu8_mask(x, _mm512_set1_epi8(static_cast<char>(t)));
+}
+
+AVX512 void avx512_count_by_class(const uint8_t* column, const uint32_t* ends, int k, uint8_t shift, uint8_t t,
+                                  uint32_t* counts) {
+    const __m512i add = _mm512_set1_epi8(static_cast<char>(shift)), limit = _mm512_set1_epi8(static_cast<char>(t));
+    size_t i = 0;
+    for (int c = 0; c < k; ++c) {
+        const size_t end = ends[c];
+        uint64_t count = 0;
+        for (; i + 64 <= end; i += 64) {
+            const __m512i x = _mm512_add_epi8(_mm512_loadu_si512(column + i), add);
+            count += static_cast<uint64_t>(_mm_popcnt_u64(_mm512_cmple_epu8_mask(x, limit)));
+        }
+        if (i < end) {
+            const __m512i x = _mm512_add_epi8(_mm512_loadu_si512(column + i), add);
+            const uint64_t le = _mm512_cmple_epu8_mask(x, limit) & first_bits(end - i);
+            count += static_cast<uint64_t>(_mm_popcnt_u64(le));
+            i = end;
+        }
+        counts[c] = static_cast<uint32_t>(count);
+    }
+}
+
+AVX512 void avx512_mark_le(const uint8_t* column, size_t n, uint8_t shift, uint8_t t, uint64_t* bits) {
+    for (size_t i = 0; i < n; i += 64) bits[i / 64] = avx512_mark64(column + i, shift, t) & first_bits(n - i);
+}
+
+// Compressing in a register and storing 64 bytes is much faster than the compress instruction that writes to memory.
+AVX512 void avx512_partition(uint8_t* column, size_t n, const uint64_t* bits, uint8_t* scratch) {
+    size_t left = 0, right = 0;
+    for (size_t i = 0; i < n; i += 64) {
+        const __m512i codes = _mm512_loadu_si512(column + i);
+        const uint64_t valid = first_bits(n - i), marks = bits[i / 64] & valid, others = ~marks & valid;
+        if (i + 64 <= n)  // writes at most up to byte i + 64, which has been read
+            _mm512_storeu_si512(column + left, _mm512_maskz_compress_epi8(marks, codes));
+        else  // the bytes behind belong to another node
+            _mm512_mask_storeu_epi8(column + left, first_bits(static_cast<size_t>(_mm_popcnt_u64(marks))),
+                                    _mm512_maskz_compress_epi8(marks, codes));
+        _mm512_storeu_si512(scratch + right, _mm512_maskz_compress_epi8(others, codes));
+        left += static_cast<size_t>(_mm_popcnt_u64(marks));
+        right += static_cast<size_t>(_mm_popcnt_u64(others));
+    }
+    std::memcpy(column + left, scratch, right);
+}
+
+AVX512 uint64_t avx512_mark_le_small(const uint8_t* column, uint8_t shift, uint8_t t) {
+    return avx512_mark64(column, shift, t);
+}
+
+AVX512 void avx512_count_small(const uint8_t* column, uint64_t rows, const uint64_t* class_rows, int k, uint8_t shift,
+                               uint8_t t, uint32_t* counts) {
+    const uint64_t marked = avx512_mark64(column, shift, t) & rows;
+    for (int c = 0; c < k; ++c) counts[c] = static_cast<uint32_t>(_mm_popcnt_u64(marked & class_rows[c]));
+}
+
+// Byte moves below eight rows and the range of a column are not worth an SSE2 version of their own.
+void sse2_partition(uint8_t* column, size_t n, const uint64_t* bits, uint8_t* scratch) {
+    kPortableKernels.partition(column, n, bits, scratch);
+}
+void sse2_range(const uint8_t* column, size_t n, uint8_t shift, uint8_t* least, uint8_t* largest) {
+    kPortableKernels.range(column, n, shift, least, largest);
+}
+
+}  // namespace
+
+const Kernels kBaselineKernels = {"baseline",         sse2_count_by_class, sse2_mark_le, sse2_partition,
+                                  sse2_mark_le_small, sse2_count_small,    sse2_range};
+const Kernels kAvx2Kernels = {"avx2",             avx2_count_by_class, avx2_mark_le, avx2_partition,
+                              avx2_mark_le_small, avx2_count_small,    avx2_range};
+const Kernels kAvx512Kernels = {"avx512",           avx512_count_by_class, avx512_mark_le, avx512_partition,
+                                avx512_mark_le_small, avx512_count_small,  avx2_range};
+
+}  // namespace frugal
+#endif

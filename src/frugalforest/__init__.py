@@ -1,0 +1,25 @@
+"""frugalforest: prediction when features cost something.
+
+Learns which features are worth their price, and hands over the bill of every prediction.
+"""
+
+from frugalforest import datasets, evaluation, impurities
+from frugalforest.costs import FeatureCosts, Group
+from frugalforest.estimators import BudgetForestClassifier, StandardForestClassifier
+from frugalforest.impurities import Polynomial, Powers, ThresholdPairs, check_admissible
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "BudgetForestClassifier",
+    "FeatureCosts",
+    "Group",
+    "Polynomial",
+    "Powers",
+    "StandardForestClassifier",
+    "ThresholdPairs",
+    "check_admissible",
+    "datasets",
+    "evaluation",
+    "impurities",
+]

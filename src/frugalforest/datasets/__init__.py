@@ -1,0 +1,7 @@
+"""Data sets: a folder of your own, and one that is always there."""
+
+from frugalforest.datasets.breast_cancer import load_breast_cancer
+from frugalforest.datasets.dataset import Dataset
+from frugalforest.datasets.local import available, data_folder, load, load_costs
+
+__all__ = ["Dataset", "available", "data_folder", "load", "load_breast_cancer", "load_costs"]

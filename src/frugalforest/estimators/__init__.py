@@ -1,0 +1,6 @@
+"""Estimators: scikit-learn classifiers that know what features cost."""
+
+from frugalforest.estimators.budget_forest import BudgetForestClassifier
+from frugalforest.estimators.standard_forest import StandardForestClassifier
+
+__all__ = ["BudgetForestClassifier", "StandardForestClassifier"]
