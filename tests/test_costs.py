@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import BaseEstimator, clone
 
-from frugalforest import costs as costs_module
 from frugalforest.costs import FeatureCosts, Group, resolve_costs
+from frugalforest.costs import price_list as price_list_module
 
 quick = settings(deadline=None, max_examples=60)
 
@@ -435,7 +435,7 @@ def test_files_that_are_no_price_lists(tmp_path, monkeypatch):
     path.write_bytes(b"feature,cost\n\xff\xfe,1\n")
     with pytest.raises(ValueError, match="not UTF-8"):
         FeatureCosts.from_csv(path)
-    monkeypatch.setattr(costs_module, "MAX_CSV_BYTES", 10)
+    monkeypatch.setattr(price_list_module, "MAX_CSV_BYTES", 10)
     with pytest.raises(ValueError, match="larger than 10 bytes"):
         FeatureCosts.from_csv(path)
     with pytest.raises(FileNotFoundError):

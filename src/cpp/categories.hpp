@@ -21,14 +21,14 @@ struct CategoryCounts {
     }
 };
 
-template <class Impurity>
+template <class Gains>
 class CategorySearch {
   public:
     CategorySearch(int k, const double* class_weight, bool regression)
         : k_(k), class_weight_(class_weight), regression_(regression), left_(static_cast<size_t>(k)) {}
 
     // Best split of the categories present in the node. Returns whether there is one.
-    bool search(CategoryCounts& counts, double node_size, double min_size, Gains<Impurity>& gains, Split& best /* OUT */) {
+    bool search(CategoryCounts& counts, double node_size, double min_size, Gains& gains, Split& best /* OUT */) {
         find_present(counts);
         if (present_.size() < 2) return false;
         bool found = false;
@@ -45,6 +45,7 @@ class CategorySearch {
     void find_present(CategoryCounts& counts) {
         present_.clear();
         weight_.assign(256, 0);
+        weightless_size_ = 0;
         for (int code = 0; code < 256; ++code) {
             const double* raw = counts.of(static_cast<uint8_t>(code));
             double weight = 0;
@@ -53,7 +54,10 @@ class CategorySearch {
             else
                 for (int c = 0; c < k_; ++c) weight += class_weight_[c] * raw[c];
             weight_[static_cast<size_t>(code)] = weight;
-            if (weight > 0) present_.push_back(static_cast<uint8_t>(code));
+            if (weight > 0)
+                present_.push_back(static_cast<uint8_t>(code));
+            else
+                weightless_size_ += counts.size[static_cast<size_t>(code)];
         }
     }
 
@@ -65,7 +69,7 @@ class CategorySearch {
         });
     }
 
-    bool scan_prefixes(CategoryCounts& counts, double node_size, double min_size, Gains<Impurity>& gains, bool found,
+    bool scan_prefixes(CategoryCounts& counts, double node_size, double min_size, Gains& gains, bool found,
                        Split& best) {
         bool better_found = false;
         std::fill(left_.begin(), left_.end(), 0.0);
@@ -74,10 +78,12 @@ class CategorySearch {
             const uint8_t code = present_[length - 1];
             for (int c = 0; c < k_; ++c) left_[static_cast<size_t>(c)] += counts.of(code)[c];
             left_size += counts.size[code];
-            if (left_size < min_size || node_size - left_size < min_size) continue;
             gains.evaluate(left_.data());
             const double gain = gains.gain();
             if ((found || better_found) && gain <= best.gain) continue;
+            // Rows without weight go to the heavier child, and count there.
+            const double size = left_size + (gains.left_weight() > gains.right_weight() ? weightless_size_ : 0);
+            if (size < min_size || node_size - size < min_size) continue;
             better_found = true;
             best.gain = gain;
             best.left_categories = {};
@@ -87,7 +93,7 @@ class CategorySearch {
     }
 
     // Categories the node does not have go to the heavier child.
-    void complete(CategoryCounts& counts, Gains<Impurity>& gains, Split& best) {
+    void complete(CategoryCounts& counts, Gains& gains, Split& best) {
         std::fill(left_.begin(), left_.end(), 0.0);
         for (uint8_t code : present_)
             if (contains(best.left_categories, code))
@@ -105,6 +111,7 @@ class CategorySearch {
     bool regression_;
     std::vector<uint8_t> present_;
     std::vector<double> weight_, share_, left_;
+    double weightless_size_ = 0;
 };
 
 }  // namespace frugal

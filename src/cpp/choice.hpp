@@ -1,41 +1,52 @@
 // How two splits of a node compare (docs/growing.md, "Which split is chosen").
 #pragma once
 
+#include <array>
+#include <type_traits>
+#include <vector>
+
+#include "sides.hpp"
 #include "tree.hpp"
 
 namespace frugal {
 
-// Gain of a split of one node, from the counts of its left side.
-template <class Impurity>
+// Gain of a split of one node, from the counts of its left side. K: number of counts if it is known when compiling, or 0.
+template <class Impurity, int K = 0>
 class Gains {
+    using Counts = std::conditional_t<K == 0, std::vector<double>, std::array<double, static_cast<size_t>(K == 0 ? 1 : K)>>;
+
   public:
     Gains(const Impurity& impurity, Splitting splitting, int k, const double* class_weight)
-        : impurity_(impurity), splitting_(splitting), k_(k), class_weight_(class_weight), total_(k), left_(k), right_(k), n_(k) {}
+        : impurity_(impurity), splitting_(splitting), k_(k), class_weight_(class_weight) {
+        if constexpr (K == 0)
+            for (Counts* counts : {&total_, &n_, &left_, &right_}) counts->resize(static_cast<size_t>(k));
+    }
 
     // raw: counts before class weights.
     void enter_node(const double* raw) {
-        for (int c = 0; c < k_; ++c) {
-            total_[c] = raw[c];
-            n_[c] = class_weight_[c] * raw[c];
+        for (int c = 0; c < k(); ++c) {
+            at(total_, c) = raw[c];
+            at(n_, c) = class_weight_[c] * raw[c];
         }
-        parent_ = impurity_(n_.data(), k_);
+        parent_ = impurity_(n_.data(), k());
         weight_ = weight_of(n_.data());
     }
 
     double parent() const { return parent_; }
-    double weight() const { return weight_; }
     const double* counts() const { return n_.data(); }
+    ParentNode parent_node() const { return {k(), total_.data(), class_weight_, parent_, weight_}; }
+    const Impurity& impurity() const { return impurity_; }
 
-    // Evaluates the split whose left side has these raw counts; then left_impurity(), right_impurity(), gain().
+    // Evaluates the split whose left side has these raw counts; then left_impurity(), right_impurity(), gain() are its own.
     template <class Count>
     void evaluate(const Count* raw_left) {
-        for (int c = 0; c < k_; ++c) {
-            const double left = static_cast<double>(raw_left[c]);
-            left_[c] = class_weight_[c] * left;
-            right_[c] = class_weight_[c] * (total_[c] - left);
+        for (int c = 0; c < k(); ++c) {
+            const auto left = static_cast<double>(raw_left[c]);
+            at(left_, c) = class_weight_[c] * left;
+            at(right_, c) = class_weight_[c] * (at(total_, c) - left);
         }
-        left_impurity_ = impurity_(left_.data(), k_);
-        right_impurity_ = impurity_(right_.data(), k_);
+        left_impurity_ = impurity_(left_.data(), k());
+        right_impurity_ = impurity_(right_.data(), k());
     }
 
     double left_impurity() const { return left_impurity_; }
@@ -50,25 +61,24 @@ class Gains {
     }
 
   private:
-    double weight_of(const double* n) const;
+    int k() const { return K == 0 ? k_ : K; }
+    static double& at(Counts& counts, int c) { return counts[static_cast<size_t>(c)]; }
+
+    // Regression keeps (weight, weight * y): its weight is the first count, not the sum.
+    double weight_of(const double* n) const {
+        if constexpr (keeps_moments<Impurity>) return n[0];
+        double sum = 0;
+        for (int c = 0; c < k(); ++c) sum += n[c];
+        return sum;
+    }
 
     const Impurity& impurity_;
     Splitting splitting_;
     int k_;
     const double* class_weight_;
-    std::vector<double> total_, left_, right_, n_;
+    Counts total_{}, n_{}, left_{}, right_{};
     double parent_ = 0, weight_ = 0, left_impurity_ = 0, right_impurity_ = 0;
 };
-
-struct NegativeSquaredMean;  // regression keeps (weight, weight * y): its weight is the first count, not the sum
-
-template <class Impurity>
-double Gains<Impurity>::weight_of(const double* n) const {
-    if constexpr (std::is_same_v<Impurity, NegativeSquaredMean>) return n[0];
-    double sum = 0;
-    for (int c = 0; c < k_; ++c) sum += n[c];
-    return sum;
-}
 
 // The best split of a node so far. Offer the best split of each feature, in any order.
 class Choice {
@@ -82,10 +92,11 @@ class Choice {
             offer_penalized(price, split);
     }
 
-    // Whether a split of at most this gain could still win; false means it need not be looked at.
+    // Whether a split of at most this gain could still win; false means it need not be looked at. The margin covers
+    // the rounding of a product where offer() divides: a doubtful split is looked at.
     bool could_win(double price, double largest_gain) const {
-        if (objective_ != Objective::risk) return true;
-        return largest_gain > 0 && (!found_ || price / largest_gain <= key_);
+        // Not "<=": a risk of 0 times an infinite bound is no number, and must be looked at.
+        return largest_gain > 0 && !(found_ && price > key_ * largest_gain * (1 + 1e-9));
     }
 
     const Split* result() const {

@@ -5,6 +5,10 @@
 
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
 #define FRUGAL_X86 1
+// Functions carry their own target instead of a compiler flag for a file: with a flag, inline functions of the standard
+// library would be compiled with those instructions too, and the linker might hand them to everybody.
+#define FRUGAL_AVX2 __attribute__((target("avx2,popcnt,bmi,bmi2")))
+#define FRUGAL_AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx2,popcnt,bmi,bmi2")))
 #else
 #define FRUGAL_X86 0
 #endif

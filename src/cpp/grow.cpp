@@ -110,15 +110,34 @@ class Costs {
     std::optional<Matrix<uint8_t>> paid_, paid_groups_;
 };
 
-// A user's own impurity, called with the counts of one set at a time.
+// A user's own impurity: a function from counts (n_sets, k) to values (n_sets).
 struct Callback {
     nb::callable function;
+
     double operator()(const double* n, int k) const {
+        double value, unused;
+        many(n, 1, k, &value, &unused);
+        return value;
+    }
+
+    void many(const double* n, size_t capacity, int k, double* value, double*) const {
         nb::gil_scoped_acquire gil;
-        nb::ndarray<nb::numpy, const double, nb::ndim<2>> counts(n, {1, static_cast<size_t>(k)}, nb::handle());
-        return nb::cast<double>(function(counts.cast(nb::rv_policy::copy)));
+        std::vector<double> counts(capacity * static_cast<size_t>(k));
+        for (size_t s = 0; s < capacity; ++s)
+            for (size_t c = 0; c < static_cast<size_t>(k); ++c) counts[s * static_cast<size_t>(k) + c] = n[c * capacity + s];
+        const nb::object result = function(to_numpy(std::move(counts), {capacity, static_cast<size_t>(k)}));
+        const auto values = nb::cast<nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>>(result);
+        if (values.shape(0) != capacity) throw std::invalid_argument("the impurity must return one value per set");
+        std::copy_n(values.data(), capacity, value);
     }
 };
+
+}  // namespace
+
+template <>
+constexpr bool takes_padding<Callback> = false;
+
+namespace {
 
 struct ImpuritySpec {
     std::string name;
@@ -159,34 +178,50 @@ struct Job {
 // A maker owns the workspace of one thread.
 template <class Impurity>
 TreeMaker histogram_maker(const Job& job, const Impurity& impurity) {
-    const auto make = [&](auto accumulator) -> TreeMaker {
-        using Grower = HistogramGrower<Impurity, decltype(accumulator)>;
-        auto grower = std::make_shared<Grower>(job.set.data, job.set.row_major(), job.params, job.costs, impurity);
+    const auto make = [&](auto accumulator, auto n_classes) -> TreeMaker {
+        using Grower = HistogramGrower<Impurity, decltype(accumulator), decltype(n_classes)::value>;
+        auto grower = std::make_shared<Grower>(job.set.data, job.set.row_major(), job.params, job.costs, impurity,
+                                               job.kernels.instruction_set);
         return [grower](uint64_t seed, const std::vector<uint16_t>& draws) { return grower->grow(seed, draws); };
     };
-    if constexpr (std::is_same_v<Impurity, NegativeSquaredMean>) {
-        return make(Moments{job.set.data});
+    constexpr std::integral_constant<int, 0> any;
+    constexpr std::integral_constant<int, 2> two;
+    if constexpr (keeps_moments<Impurity>) {
+        return make(Moments{job.set.data}, two);
     } else {
-        if (job.set.data.weights) return make(ClassWeights{job.set.data});
-        return make(ClassCounts{job.set.data});
+        const bool binary = job.set.data.n_counts == 2;
+        if (job.set.data.weights) return binary ? make(ClassWeights{job.set.data}, two) : make(ClassWeights{job.set.data}, any);
+        return binary ? make(ClassCounts{job.set.data}, two) : make(ClassCounts{job.set.data}, any);
     }
 }
 
 template <class Impurity>
 TreeMaker minimax_maker(const Job& job, const Impurity& impurity) {
-    auto grower = std::make_shared<MinimaxGrower<Impurity>>(job.set.data, job.set.class_order(), job.params, job.costs,
-                                                            impurity, job.kernels);
-    return [grower](uint64_t seed, const std::vector<uint16_t>& draws) { return grower->grow(seed, draws); };
+    const auto make = [&](auto n_classes) -> TreeMaker {
+        using Grower = MinimaxGrower<Impurity, decltype(n_classes)::value>;
+        auto grower = std::make_shared<Grower>(job.set.data, job.set.class_order(), job.params, job.costs, impurity, job.kernels);
+        return [grower](uint64_t seed, const std::vector<uint16_t>& draws) { return grower->grow(seed, draws); };
+    };
+    if (job.set.data.n_counts == 2) return make(std::integral_constant<int, 2>());
+    return make(std::integral_constant<int, 0>());
 }
 
+// Bisection needs F(left) to rise and F(right) to fall with the threshold.
 template <class Impurity>
-std::vector<TreeMaker> make_workers(const Job& job, const Impurity& impurity, int n_threads, bool admissible) {
+constexpr bool is_monotone = std::is_same_v<Impurity, PlainPairs> || std::is_same_v<Impurity, Pairs> ||
+                             std::is_same_v<Impurity, PowerSum> || std::is_same_v<Impurity, PolynomialSum>;
+
+template <class Impurity>
+std::vector<TreeMaker> make_workers(const Job& job, const Impurity& impurity, int n_threads) {
     std::vector<TreeMaker> workers;
-    for (int i = 0; i < n_threads; ++i)
-        if constexpr (std::is_same_v<Impurity, NegativeSquaredMean> || std::is_same_v<Impurity, Callback>)
-            workers.push_back(histogram_maker(job, impurity));
-        else
-            workers.push_back(job.by_bisection && admissible ? minimax_maker(job, impurity) : histogram_maker(job, impurity));
+    for (int i = 0; i < n_threads; ++i) {
+        if constexpr (is_monotone<Impurity>)
+            if (job.by_bisection) {
+                workers.push_back(minimax_maker(job, impurity));
+                continue;
+            }
+        workers.push_back(histogram_maker(job, impurity));
+    }
     return workers;
 }
 
@@ -202,26 +237,32 @@ struct Impurities {
     std::unique_ptr<Callback> callback;
 };
 
+// Whether products of counts are whole numbers, so that pairs may be added in any order.
+bool sums_are_exact(const TrainingData& data) {
+    const auto is_one = [](double weight) { return weight == 1; };
+    return data.n_counts == 2 || (!data.weights && std::all_of(data.class_weight, data.class_weight + data.n_counts, is_one));
+}
+
 std::vector<TreeMaker> workers_for(const Job& job, const ImpuritySpec& spec, Impurities& impurities, int n_threads) {
-    if (spec.name == "pairs" && spec.alpha == 0) return make_workers(job, impurities.plain_pairs, n_threads, true);
+    if (spec.name == "pairs" && spec.alpha == 0 && sums_are_exact(job.set.data)) return make_workers(job, impurities.plain_pairs, n_threads);
     if (spec.name == "pairs") {
         impurities.pairs = {spec.alpha, spec.offset};
-        return make_workers(job, impurities.pairs, n_threads, true);
+        return make_workers(job, impurities.pairs, n_threads);
     }
     if (spec.name == "powers") {
         impurities.powers = {spec.power};
-        return make_workers(job, impurities.powers, n_threads, true);
+        return make_workers(job, impurities.powers, n_threads);
     }
     if (spec.name == "polynomial") {
         impurities.polynomial = {spec.coefficients, spec.exponents};
-        return make_workers(job, impurities.polynomial, n_threads, true);
+        return make_workers(job, impurities.polynomial, n_threads);
     }
-    if (spec.name == "gini") return make_workers(job, impurities.gini, n_threads, false);
-    if (spec.name == "entropy") return make_workers(job, impurities.entropy, n_threads, false);
-    if (spec.name == "variance") return make_workers(job, impurities.variance, n_threads, false);
+    if (spec.name == "gini") return make_workers(job, impurities.gini, n_threads);
+    if (spec.name == "entropy") return make_workers(job, impurities.entropy, n_threads);
+    if (spec.name == "variance") return make_workers(job, impurities.variance, n_threads);
     if (spec.name == "callback") {
         impurities.callback = std::make_unique<Callback>(Callback{nb::borrow<nb::callable>(spec.function)});
-        return make_workers(job, *impurities.callback, 1, false);
+        return make_workers(job, *impurities.callback, 1);
     }
     throw std::invalid_argument("unknown impurity " + spec.name);
 }
@@ -346,6 +387,8 @@ nb::tuple grow_trees(TrainingSet& set, const GrowParams& params, const Costs& co
     if (!kernels) throw std::invalid_argument("this machine cannot run the instruction set '" + isa + "'");
     if (cumulative_draw_weights && cumulative_draw_weights->shape(0) != set.data.n_rows)
         throw std::invalid_argument("grow_trees: arrays of different sizes");
+    if (engine != "auto" && engine != "bisection" && engine != "histogram")
+        throw std::invalid_argument("unknown engine '" + engine + "'; expected 'auto', 'bisection' or 'histogram'");
     const bool bisect = engine != "histogram" && can_bisect(set.data, params, costs.table);
     if (engine == "bisection" && !bisect) throw std::invalid_argument("bisection needs minimax splits, unit weights and charges by path or always");
     Impurities impurities;
@@ -358,20 +401,25 @@ nb::tuple grow_trees(TrainingSet& set, const GrowParams& params, const Costs& co
     const int n_workers = std::max(1, std::min<int>(n_threads, static_cast<int>(seeds.shape(0))));
     Crew crew(workers_for(job, impurity, impurities, n_workers), {seeds.data(), seeds.data() + seeds.shape(0)}, draws);
     bool interrupted = false;
+    std::exception_ptr failure;  // of on_progress; threads are stopped before it is passed on
     const auto look = [&](size_t finished) {
         nb::gil_scoped_acquire gil;
-        if (PyErr_CheckSignals() != 0) {
-            PyErr_Clear();
-            interrupted = true;
+        try {
+            if (PyErr_CheckSignals() != 0) throw nb::python_error();
+            if (!on_progress.is_none()) on_progress(finished);
+        } catch (nb::python_error& error) {
+            interrupted = error.matches(PyExc_KeyboardInterrupt);
+            if (!interrupted) failure = std::current_exception();
+            return false;
         }
-        if (!on_progress.is_none()) on_progress(finished);
-        return !interrupted;
+        return true;
     };
     std::vector<Tree> trees;
     {
         nb::gil_scoped_release release;
         trees = crew.run(look);
     }
+    if (failure) std::rethrow_exception(failure);
     return nb::make_tuple(to_arrays(set.data, trees), interrupted);
 }
 

@@ -83,11 +83,12 @@ struct BinSet {
     uint64_t words[4] = {0, 0, 0, 0};
     void clear() { words[0] = words[1] = words[2] = words[3] = 0; }
     void insert(uint8_t bin) { words[bin >> 6] |= uint64_t{1} << (bin & 63); }
-    bool has_one() const {
-        int n = 0;
-        for (uint64_t word : words) n += __builtin_popcountll(word);
-        return n == 1;
+    size_t size() const {
+        size_t n = 0;
+        for (uint64_t word : words) n += static_cast<size_t>(__builtin_popcountll(word));
+        return n;
     }
+    bool has_one() const { return size() == 1; }
     bool has_missing() const { return words[3] >> 63; }
     template <class Visit>
     void for_each(Visit&& visit) const {
@@ -97,13 +98,13 @@ struct BinSet {
     }
 };
 
-template <class Impurity, class Accumulator>
+template <class Impurity, class Accumulator, int K = 0>
 class HistogramGrower {
     using Number = typename Accumulator::Number;
 
   public:
     HistogramGrower(const TrainingData& data, const RowMajorCodes& row_major, const GrowParams& params,
-                    const CostTable& costs, const Impurity& impurity)
+                    const CostTable& costs, const Impurity& impurity, InstructionSet instruction_set)
         : data_(data),
           row_major_(row_major),
           params_(params),
@@ -113,6 +114,7 @@ class HistogramGrower {
           k_(data.n_counts),
           width_(static_cast<size_t>(accumulator_.width())),
           gains_(impurity, params.splitting, data.n_counts, data.class_weight),
+          evaluate_(gains_for<Impurity, K>(instruction_set)),
           category_counts_(data.n_counts),
           category_search_(data.n_counts, data.class_weight, Accumulator::is_regression),
           samples_features_(params.max_features < data.n_features),
@@ -211,7 +213,7 @@ class HistogramGrower {
             for (int c = 0; c < k_; ++c) n_classes += gains_.counts()[c] > 0;
             return n_classes < 2;
         } else {
-            return !(gains_.parent() > 0);
+            return gains_.parent() == 0;
         }
     }
 
@@ -312,9 +314,7 @@ class HistogramGrower {
             copy_categories(bins);
             found = category_search_.search(category_counts_, size_, min_size(), gains_, split);
         } else {
-            if (params_.random_thresholds) draw_thresholds(f);
-            found = scan(f, bins, false, split, found);
-            if (present_.has_missing()) found = scan(f, bins, true, split, found);
+            found = search_thresholds(f, bins, split);
         }
         clear_scratch(node);
         if (found) choice.offer(prices_.price(f), split);
@@ -336,36 +336,49 @@ class HistogramGrower {
         for (size_t c = 0; c < width_; ++c) left_[c] += bin[c];
     }
 
-    // Tries every threshold with missing on one side; keeps the first of the best in `split`.
-    bool scan(uint32_t f, const Number* bins, bool missing_left, Split& split, bool found) {
+    // Lists all thresholds in the order in which ties are decided, evaluates them together, takes the first of the best.
+    bool search_thresholds(uint32_t f, const Number* bins, Split& split) {
+        if (params_.random_thresholds) draw_thresholds(f);
         const bool has_missing = present_.has_missing();
+        thresholds_.clear();
+        sides_.resize(2 * (params_.random_thresholds ? static_cast<size_t>(n_drawn_) + 1 : present_.size()), k_);
+        list_thresholds(f, bins, false);
+        const size_t n_missing_right = thresholds_.size();
+        if (has_missing) list_thresholds(f, bins, true);
+        if (thresholds_.empty()) return false;
+        evaluate_(sides_, thresholds_.size(), gains_.impurity(), gains_.parent_node(), params_.splitting);
+        size_t best = 0;
+        for (size_t i = 1; i < thresholds_.size(); ++i)
+            if (sides_.gain[i] > sides_.gain[best]) best = i;
+        split.gain = sides_.gain[best];
+        split.code = thresholds_[best];
+        split.missing_left = best >= n_missing_right;
+        return true;
+    }
+
+    // Thresholds with missing on one side that leave enough rows on both.
+    void list_thresholds(uint32_t f, const Number* bins, bool missing_left) {
         std::fill(left_.begin(), left_.end(), Number{0});
         if (missing_left) add_bin(bins + kMissing * width_);
+        const double least = min_size();
         const auto offer = [&](uint8_t code) {
             const auto left_size = static_cast<double>(accumulator_.size(left_.data()));
-            if (left_size < min_size() || size_ - left_size < min_size()) return;
-            gains_.evaluate(left_.data());
-            const double gain = gains_.gain();
-            if (found && !(gain > split.gain)) return;
-            found = true;
-            split.gain = gain;
-            split.code = code;
-            split.missing_left = missing_left;
+            if (left_size < least || size_ - left_size < least) return;
+            double* raw = sides_.raw.data() + thresholds_.size();
+            for (int c = 0; c < k_; ++c) raw[static_cast<size_t>(c) * sides_.stride] = static_cast<double>(left_[static_cast<size_t>(c)]);
+            thresholds_.push_back(code);
         };
-        const auto all_values = static_cast<uint8_t>(data_.n_bins[f] - 1);
-        if (params_.random_thresholds)
+        if (params_.random_thresholds) {
             scan_drawn(bins, offer);
-        else
+            // All values against missing; among all thresholds, the last present bin offers it under its own number.
+            if (present_.has_missing() && !missing_left) offer(static_cast<uint8_t>(data_.n_bins[f] - 1));
+        } else {
             present_.for_each([&](uint8_t bin) {
                 if (bin == kMissing) return;
                 add_bin(bins + bin * width_);
                 offer(bin);
             });
-        // All values against missing: the last present bin has offered it under its own number.
-        if (has_missing && !missing_left) {
-            if (params_.random_thresholds) offer(all_values);
         }
-        return found;
     }
 
     template <class Offer>
@@ -481,9 +494,11 @@ class HistogramGrower {
     Accumulator accumulator_;
     const int k_;
     const size_t width_;
-    Gains<Impurity> gains_;
+    Gains<Impurity, K> gains_;
+    const GainFunction<Impurity> evaluate_;
+    Sides sides_;  // of the thresholds of one feature
     CategoryCounts category_counts_;
-    CategorySearch<Impurity> category_search_;
+    CategorySearch<Gains<Impurity, K>> category_search_;
     const bool samples_features_;
 
     uint64_t seed_ = 0, node_seed_ = 0;
@@ -498,6 +513,7 @@ class HistogramGrower {
     std::vector<double> raw_;
     std::vector<Number> left_;
     BinSet present_;
+    std::vector<uint8_t> thresholds_;
     double size_ = 0;
     std::vector<uint32_t> features_;
     size_t words_;

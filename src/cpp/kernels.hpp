@@ -12,8 +12,10 @@ namespace frugal {
 constexpr size_t kPadding = 128;   // bytes after a column that kernels may read or overwrite
 constexpr size_t kSmallNode = 64;  // rows that fit one machine word
 
+enum class InstructionSet { portable, baseline, avx2, avx512 };
+
 struct Kernels {
-    const char* name;
+    InstructionSet instruction_set;
     // How many codes of each class are <= t. ends[c]: where class c ends in the column.          OUT counts (k)
     void (*count_by_class)(const uint8_t* column, const uint32_t* ends, int k, uint8_t shift, uint8_t t, uint32_t* counts);
     // Bit i says whether code i is <= t.                                                         OUT bits (n / 64, rounded up)
@@ -25,6 +27,18 @@ struct Kernels {
     // Counts of the bits of rows & class_rows[c] that are <= t.                                  OUT counts (k)
     void (*count_small)(const uint8_t* column, uint64_t rows, const uint64_t* class_rows, int k, uint8_t shift, uint8_t t,
                         uint32_t* counts);
+    // The same without missing values for many columns at once: column features[i] at base + features[i] * stride is
+    // compared with t[i].                                                                        OUT counts[c * capacity + i]
+    void (*count_small_many)(const uint8_t* base, size_t stride, const uint32_t* features, const uint8_t* t, size_t n,
+                             uint64_t rows, const uint64_t* class_rows, int k, double* counts, size_t capacity);
+    // Like count_by_class, for many columns at once.                                            OUT counts[c * capacity + i]
+    void (*count_by_class_many)(const uint8_t* base, size_t stride, const uint32_t* features, const uint8_t* t, size_t n,
+                                const uint32_t* ends, int k, double* counts, size_t capacity);
+    // Takes in the probes below + step of n bisections (arrays padded to 8): where F(left) has overtaken F(right), the probe
+    // is the new upper end and left_above its F(left); else it is the new lower end, `below`, and right_below its F(right).
+    // A probe past the last threshold says nothing.
+    void (*advance_bisections)(const double* left_value, const double* right_value, const double* last, size_t n, int step,
+                               double* below, double* left_above, double* right_below);
     // Least and largest of uint8(code + shift).
     void (*range)(const uint8_t* column, size_t n, uint8_t shift, uint8_t* least, uint8_t* largest);
 };

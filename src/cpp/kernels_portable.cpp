@@ -54,6 +54,43 @@ void count_small(const uint8_t* column, uint64_t rows, const uint64_t* class_row
     for (int c = 0; c < k; ++c) counts[c] = static_cast<uint32_t>(popcount(marked & class_rows[c]));
 }
 
+void count_small_many(const uint8_t* base, size_t stride, const uint32_t* features, const uint8_t* t, size_t n, uint64_t rows,
+                      const uint64_t* class_rows, int k, double* counts, size_t capacity) {
+    for (size_t i = 0; i < n; ++i) {
+        const uint64_t marked = mark_le_small(base + features[i] * stride, 0, t[i]) & rows;
+        for (int c = 0; c < k; ++c)
+            counts[static_cast<size_t>(c) * capacity + i] = static_cast<double>(popcount(marked & class_rows[c]));
+    }
+}
+
+void count_by_class_many(const uint8_t* base, size_t stride, const uint32_t* features, const uint8_t* t, size_t n,
+                         const uint32_t* ends, int k, double* counts, size_t capacity) {
+    for (size_t i = 0; i < n; ++i) {
+        const uint8_t* column = base + features[i] * stride;
+        uint32_t begin = 0;
+        for (int c = 0; c < k; ++c) {
+            uint32_t count = 0;
+            for (uint32_t j = begin; j < ends[c]; ++j) count += column[j] <= t[i];
+            counts[static_cast<size_t>(c) * capacity + i] = count;
+            begin = ends[c];
+        }
+    }
+}
+
+void advance_bisections(const double* left_value, const double* right_value, const double* last, size_t n, int step,
+                        double* below, double* left_above, double* right_below) {
+    for (size_t i = 0; i < n; ++i) {
+        const double place = below[i] + step;
+        if (place > last[i]) continue;
+        if (left_value[i] >= right_value[i]) {
+            left_above[i] = left_value[i];
+        } else {
+            right_below[i] = right_value[i];
+            below[i] = place;
+        }
+    }
+}
+
 void range(const uint8_t* column, size_t n, uint8_t shift, uint8_t* least, uint8_t* largest) {
     uint8_t low = 255, high = 0;
     for (size_t i = 0; i < n; ++i) {
@@ -67,6 +104,6 @@ void range(const uint8_t* column, size_t n, uint8_t shift, uint8_t* least, uint8
 
 }  // namespace
 
-const Kernels kPortableKernels = {"portable", count_by_class, mark_le, partition, mark_le_small, count_small, range};
+const Kernels kPortableKernels = {InstructionSet::portable, count_by_class, mark_le, partition, mark_le_small, count_small, count_small_many, count_by_class_many, advance_bisections, range};
 
 }  // namespace frugal

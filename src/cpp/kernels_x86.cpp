@@ -1,7 +1,4 @@
 // SSE2, AVX2 and AVX-512 versions of the byte loops.
-//
-// Each function carries its own target attribute instead of a compiler flag for the file: with a flag, inline functions
-// of the standard library would be compiled with those instructions too, and the linker might hand them to everybody.
 #include "dispatch.hpp"
 
 #if FRUGAL_X86
@@ -11,8 +8,8 @@
 #include <cstring>
 
 #define SSE2 static inline
-#define AVX2 __attribute__((target("avx2,popcnt,bmi,bmi2"))) static inline
-#define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,avx2,popcnt,bmi,bmi2"))) static inline
+#define AVX2 FRUGAL_AVX2 static inline
+#define AVX512 FRUGAL_AVX512 static inline
 
 namespace frugal {
 namespace {
@@ -64,6 +61,17 @@ void sse2_count_by_class(const uint8_t* column, const uint32_t* ends, int k, uin
     }
 }
 
+void sse2_count_by_class_many(const uint8_t* base, size_t stride, const uint32_t* features, const uint8_t* t, size_t n,
+                              const uint32_t* ends, int k, double* counts, size_t capacity) {
+    for (size_t i = 0; i < n; ++i) {
+        const uint8_t* column = base + features[i] * stride;
+        for (int c = 0; c < k; ++c) {
+            const uint32_t begin = c ? ends[c - 1] : 0;
+            counts[static_cast<size_t>(c) * capacity + i] = sse2_count(column + begin, ends[c] - begin, 0, t[i]);
+        }
+    }
+}
+
 void sse2_mark_le(const uint8_t* column, size_t n, uint8_t shift, uint8_t t, uint64_t* bits) {
     for (size_t i = 0; i < n; i += 64) bits[i / 64] = sse2_mark64(column + i, shift, t) & first_bits(n - i);
 }
@@ -74,6 +82,30 @@ void sse2_count_small(const uint8_t* column, uint64_t rows, const uint64_t* clas
                       uint32_t* counts) {
     const uint64_t marked = sse2_mark64(column, shift, t) & rows;
     for (int c = 0; c < k; ++c) counts[c] = popcount_baseline(marked & class_rows[c]);
+}
+
+void sse2_count_small_many(const uint8_t* base, size_t stride, const uint32_t* features, const uint8_t* t, size_t n,
+                           uint64_t rows, const uint64_t* class_rows, int k, double* counts, size_t capacity) {
+    for (size_t i = 0; i < n; ++i) {
+        const uint64_t marked = sse2_mark64(base + features[i] * stride, 0, t[i]) & rows;
+        for (int c = 0; c < k; ++c)
+            counts[static_cast<size_t>(c) * capacity + i] = static_cast<double>(popcount_baseline(marked & class_rows[c]));
+    }
+}
+
+SSE2 __m128d sse2_pick(__m128d where, __m128d a, __m128d b) { return _mm_or_pd(_mm_and_pd(where, a), _mm_andnot_pd(where, b)); }
+
+void sse2_advance_bisections(const double* left_value, const double* right_value, const double* last, size_t n, int step,
+                        double* below, double* left_above, double* right_below) {
+    const __m128d stride = _mm_set1_pd(step);
+    for (size_t i = 0; i < n; i += 2) {
+        const __m128d left = _mm_loadu_pd(left_value + i), right = _mm_loadu_pd(right_value + i), from = _mm_loadu_pd(below + i);
+        const __m128d place = _mm_add_pd(from, stride), real = _mm_cmple_pd(place, _mm_loadu_pd(last + i));
+        const __m128d behind = _mm_cmpge_pd(left, right), crossed = _mm_and_pd(real, behind), before = _mm_andnot_pd(behind, real);
+        _mm_storeu_pd(left_above + i, sse2_pick(crossed, left, _mm_loadu_pd(left_above + i)));
+        _mm_storeu_pd(right_below + i, sse2_pick(before, right, _mm_loadu_pd(right_below + i)));
+        _mm_storeu_pd(below + i, sse2_pick(before, place, from));
+    }
 }
 
 // ---------------------------------------------------------------- AVX2
@@ -115,6 +147,17 @@ AVX2 void avx2_count_by_class(const uint8_t* column, const uint32_t* ends, int k
     for (int c = 0; c < k; ++c) {
         const uint32_t begin = c ? ends[c - 1] : 0;
         counts[c] = avx2_count(column + begin, ends[c] - begin, shift, t);
+    }
+}
+
+AVX2 void avx2_count_by_class_many(const uint8_t* base, size_t stride, const uint32_t* features, const uint8_t* t, size_t n,
+                              const uint32_t* ends, int k, double* counts, size_t capacity) {
+    for (size_t i = 0; i < n; ++i) {
+        const uint8_t* column = base + features[i] * stride;
+        for (int c = 0; c < k; ++c) {
+            const uint32_t begin = c ? ends[c - 1] : 0;
+            counts[static_cast<size_t>(c) * capacity + i] = avx2_count(column + begin, ends[c] - begin, 0, t[i]);
+        }
     }
 }
 
@@ -166,6 +209,30 @@ AVX2 void avx2_count_small(const uint8_t* column, uint64_t rows, const uint64_t*
     for (int c = 0; c < k; ++c) counts[c] = static_cast<uint32_t>(_mm_popcnt_u64(marked & class_rows[c]));
 }
 
+AVX2 void avx2_count_small_many(const uint8_t* base, size_t stride, const uint32_t* features, const uint8_t* t, size_t n,
+                           uint64_t rows, const uint64_t* class_rows, int k, double* counts, size_t capacity) {
+    for (size_t i = 0; i < n; ++i) {
+        const uint64_t marked = avx2_mark64(base + features[i] * stride, 0, t[i]) & rows;
+        for (int c = 0; c < k; ++c)
+            counts[static_cast<size_t>(c) * capacity + i] = static_cast<double>(_mm_popcnt_u64(marked & class_rows[c]));
+    }
+}
+
+AVX2 void avx2_advance_bisections(const double* left_value, const double* right_value, const double* last, size_t n, int step,
+                        double* below, double* left_above, double* right_below) {
+    const __m256d stride = _mm256_set1_pd(step);
+    for (size_t i = 0; i < n; i += 4) {
+        const __m256d left = _mm256_loadu_pd(left_value + i), right = _mm256_loadu_pd(right_value + i);
+        const __m256d from = _mm256_loadu_pd(below + i), place = _mm256_add_pd(from, stride);
+        const __m256d real = _mm256_cmp_pd(place, _mm256_loadu_pd(last + i), _CMP_LE_OQ);
+        const __m256d behind = _mm256_cmp_pd(left, right, _CMP_GE_OQ);
+        const __m256d crossed = _mm256_and_pd(real, behind), before = _mm256_andnot_pd(behind, real);
+        _mm256_storeu_pd(left_above + i, _mm256_blendv_pd(_mm256_loadu_pd(left_above + i), left, crossed));
+        _mm256_storeu_pd(right_below + i, _mm256_blendv_pd(_mm256_loadu_pd(right_below + i), right, before));
+        _mm256_storeu_pd(below + i, _mm256_blendv_pd(from, place, before));
+    }
+}
+
 AVX2 void avx2_range(const uint8_t* column, size_t n, uint8_t shift, uint8_t* least, uint8_t* largest) {
     uint8_t low = 255, high = 0;
     size_t i = 0;
@@ -201,24 +268,37 @@ AVX512 uint64_t avx512_mark64(const uint8_t* column, uint8_t shift, uint8_t t) {
     return _mm512_cmple_epu8_mask(x, _mm512_set1_epi8(static_cast<char>(t)));
 }
 
+AVX512 uint32_t avx512_count(const uint8_t* column, size_t n, uint8_t shift, uint8_t t) {
+    const __m512i add = _mm512_set1_epi8(static_cast<char>(shift)), limit = _mm512_set1_epi8(static_cast<char>(t));
+    uint64_t count = 0;
+    size_t i = 0;
+    for (; i + 64 <= n; i += 64) {
+        const __m512i x = _mm512_add_epi8(_mm512_loadu_si512(column + i), add);
+        count += static_cast<uint64_t>(_mm_popcnt_u64(_mm512_cmple_epu8_mask(x, limit)));
+    }
+    if (i < n) {
+        const __m512i x = _mm512_add_epi8(_mm512_loadu_si512(column + i), add);
+        count += static_cast<uint64_t>(_mm_popcnt_u64(_mm512_cmple_epu8_mask(x, limit) & first_bits(n - i)));
+    }
+    return static_cast<uint32_t>(count);
+}
+
 AVX512 void avx512_count_by_class(const uint8_t* column, const uint32_t* ends, int k, uint8_t shift, uint8_t t,
                                   uint32_t* counts) {
-    const __m512i add = _mm512_set1_epi8(static_cast<char>(shift)), limit = _mm512_set1_epi8(static_cast<char>(t));
-    size_t i = 0;
     for (int c = 0; c < k; ++c) {
-        const size_t end = ends[c];
-        uint64_t count = 0;
-        for (; i + 64 <= end; i += 64) {
-            const __m512i x = _mm512_add_epi8(_mm512_loadu_si512(column + i), add);
-            count += static_cast<uint64_t>(_mm_popcnt_u64(_mm512_cmple_epu8_mask(x, limit)));
+        const uint32_t begin = c ? ends[c - 1] : 0;
+        counts[c] = avx512_count(column + begin, ends[c] - begin, shift, t);
+    }
+}
+
+AVX512 void avx512_count_by_class_many(const uint8_t* base, size_t stride, const uint32_t* features, const uint8_t* t, size_t n,
+                              const uint32_t* ends, int k, double* counts, size_t capacity) {
+    for (size_t i = 0; i < n; ++i) {
+        const uint8_t* column = base + features[i] * stride;
+        for (int c = 0; c < k; ++c) {
+            const uint32_t begin = c ? ends[c - 1] : 0;
+            counts[static_cast<size_t>(c) * capacity + i] = avx512_count(column + begin, ends[c] - begin, 0, t[i]);
         }
-        if (i < end) {
-            const __m512i x = _mm512_add_epi8(_mm512_loadu_si512(column + i), add);
-            const uint64_t le = _mm512_cmple_epu8_mask(x, limit) & first_bits(end - i);
-            count += static_cast<uint64_t>(_mm_popcnt_u64(le));
-            i = end;
-        }
-        counts[c] = static_cast<uint32_t>(count);
     }
 }
 
@@ -254,6 +334,30 @@ AVX512 void avx512_count_small(const uint8_t* column, uint64_t rows, const uint6
     for (int c = 0; c < k; ++c) counts[c] = static_cast<uint32_t>(_mm_popcnt_u64(marked & class_rows[c]));
 }
 
+AVX512 void avx512_count_small_many(const uint8_t* base, size_t stride, const uint32_t* features, const uint8_t* t, size_t n,
+                           uint64_t rows, const uint64_t* class_rows, int k, double* counts, size_t capacity) {
+    for (size_t i = 0; i < n; ++i) {
+        const uint64_t marked = avx512_mark64(base + features[i] * stride, 0, t[i]) & rows;
+        for (int c = 0; c < k; ++c)
+            counts[static_cast<size_t>(c) * capacity + i] = static_cast<double>(_mm_popcnt_u64(marked & class_rows[c]));
+    }
+}
+
+AVX512 void avx512_advance_bisections(const double* left_value, const double* right_value, const double* last, size_t n, int step,
+                        double* below, double* left_above, double* right_below) {
+    const __m512d stride = _mm512_set1_pd(step);
+    for (size_t i = 0; i < n; i += 8) {
+        const __m512d left = _mm512_loadu_pd(left_value + i), right = _mm512_loadu_pd(right_value + i);
+        const __m512d place = _mm512_add_pd(_mm512_loadu_pd(below + i), stride);
+        const __mmask8 real = _mm512_cmp_pd_mask(place, _mm512_loadu_pd(last + i), _CMP_LE_OQ);
+        const __mmask8 behind = _mm512_cmp_pd_mask(left, right, _CMP_GE_OQ);
+        const auto crossed = static_cast<__mmask8>(real & behind), before = static_cast<__mmask8>(real & ~behind);
+        _mm512_mask_storeu_pd(left_above + i, crossed, left);
+        _mm512_mask_storeu_pd(right_below + i, before, right);
+        _mm512_mask_storeu_pd(below + i, before, place);
+    }
+}
+
 // Byte moves below eight rows and the range of a column are not worth an SSE2 version of their own.
 void sse2_partition(uint8_t* column, size_t n, const uint64_t* bits, uint8_t* scratch) {
     kPortableKernels.partition(column, n, bits, scratch);
@@ -264,12 +368,12 @@ void sse2_range(const uint8_t* column, size_t n, uint8_t shift, uint8_t* least, 
 
 }  // namespace
 
-const Kernels kBaselineKernels = {"baseline",         sse2_count_by_class, sse2_mark_le, sse2_partition,
-                                  sse2_mark_le_small, sse2_count_small,    sse2_range};
-const Kernels kAvx2Kernels = {"avx2",             avx2_count_by_class, avx2_mark_le, avx2_partition,
-                              avx2_mark_le_small, avx2_count_small,    avx2_range};
-const Kernels kAvx512Kernels = {"avx512",           avx512_count_by_class, avx512_mark_le, avx512_partition,
-                                avx512_mark_le_small, avx512_count_small,  avx2_range};
+const Kernels kBaselineKernels = {InstructionSet::baseline,         sse2_count_by_class, sse2_mark_le, sse2_partition,
+                                  sse2_mark_le_small, sse2_count_small, sse2_count_small_many, sse2_count_by_class_many, sse2_advance_bisections,    sse2_range};
+const Kernels kAvx2Kernels = {InstructionSet::avx2,             avx2_count_by_class, avx2_mark_le, avx2_partition,
+                              avx2_mark_le_small, avx2_count_small, avx2_count_small_many, avx2_count_by_class_many, avx2_advance_bisections,    avx2_range};
+const Kernels kAvx512Kernels = {InstructionSet::avx512,           avx512_count_by_class, avx512_mark_le, avx512_partition,
+                                avx512_mark_le_small, avx512_count_small, avx512_count_small_many, avx512_count_by_class_many, avx512_advance_bisections,  avx2_range};
 
 }  // namespace frugal
 #endif

@@ -14,6 +14,7 @@
 #include <numeric>
 #include <vector>
 
+#include "bisections.hpp"
 #include "categories.hpp"
 #include "choice.hpp"
 #include "kernels.hpp"
@@ -23,6 +24,8 @@
 #include "tree.hpp"
 
 namespace frugal {
+
+constexpr size_t kSideBySide = 1024;  // rows; above, counting takes longer than deciding, and stopping early pays
 
 // Rows of the training data sorted by class; made once for all trees.
 struct ClassOrder {
@@ -37,7 +40,7 @@ struct ClassOrder {
     }
 };
 
-template <class Impurity>
+template <class Impurity, int K = 0>
 class MinimaxGrower {
   public:
     MinimaxGrower(const TrainingData& data, const ClassOrder& order, const GrowParams& params, const CostTable& costs,
@@ -53,6 +56,7 @@ class MinimaxGrower {
           category_search_(data.n_counts, data.class_weight, false),
           samples_features_(params.max_features < data.n_features),
           uses_stale_bounds_(!params.random_thresholds && !samples_features_),
+          evaluate_(values_for<Impurity, K>(kernels.instruction_set)),
           class_rows_(static_cast<size_t>(k_)),
           counts_(static_cast<size_t>(k_)),
           raw_(static_cast<size_t>(k_)),
@@ -159,6 +163,8 @@ class MinimaxGrower {
         children_candidates_.clear();
         if (samples_features_)
             search_sampled(choice, node);
+        else if (node.size <= kSideBySide && uses_stale_bounds_ && params_.min_samples_leaf <= 1)
+            search_side_by_side(choice, node);
         else
             search_all(choice, node);
         const Split* best = choice.result();
@@ -245,6 +251,67 @@ class MinimaxGrower {
         search_candidate(choice, candidates_[first]);
         for (size_t i = begin; i < end; ++i)
             if (i != first) search_candidate(choice, candidates_[i]);
+    }
+
+    // In all but the largest nodes the numeric features are bisected side by side: without a branch per probe, and with
+    // the impurities of several features at once, this takes half the time of one bisection after the other.
+    void search_side_by_side(Choice& choice, const Pending& node) {
+        const size_t begin = node.candidates_begin, end = node.candidates_end;
+        if (begin == end) return;
+        const size_t first = most_promising(begin, end);
+        search_candidate(choice, candidates_[first]);
+        side_by_side_.clear();
+        for (size_t i = begin; i < end; ++i) {
+            const Candidate& candidate = candidates_[i];
+            if (i == first) continue;
+            const uint32_t f = candidate.feature;
+            if (data_.is_categorical[f] || order_.has_missing[f])
+                search_candidate(choice, candidate);
+            else if (prices_.allows(f) && choice.could_win(prices_.price(f), candidate.bound))
+                side_by_side_.add(f, data_.n_bins[f] - 1);
+            else
+                children_candidates_.push_back(candidate);
+        }
+        bisect_side_by_side();
+        children_candidates_.reserve(children_candidates_.size() + side_by_side_.size());
+        for (size_t i = 0; i < side_by_side_.size(); ++i) offer_side_by_side(choice, i);
+    }
+
+    // Several bisections in step. Like bisect(): `below` is the last threshold before the crossing.
+    void bisect_side_by_side() {
+        Bisections& all = side_by_side_;
+        all.start(gains_.parent(), k_);
+        const uint8_t* base = columns_.data() + node_->begin;
+        double* counts = all.sides.raw.data();
+        const size_t stride = all.sides.stride;
+        const ParentNode parent = gains_.parent_node();
+        for (int step = all.first_step(); step >= 1; step /= 2) {
+            const size_t n = all.aim(step);
+            if (node_->is_small)
+                kernels_.count_small_many(base, stride_, all.features.data(), all.probe.data(), n, node_->rows,
+                                          class_rows_.data(), k_, counts, stride);
+            else
+                kernels_.count_by_class_many(base, stride_, all.features.data(), all.probe.data(), n, ends_.data(), k_, counts, stride);
+            evaluate_(all.sides, n, gains_.impurity(), parent);
+            kernels_.advance_bisections(all.sides.left_value.data(), all.sides.right_value.data(), all.last.data(), n, step,
+                                        all.below.data(), all.left_above.data(), all.right_below.data());
+        }
+    }
+
+    void offer_side_by_side(Choice& choice, size_t i) {
+        const uint32_t f = side_by_side_.features[i];
+        const double price = prices_.price(f);
+        Search found;
+        offer_place(found, static_cast<int>(side_by_side_.below[i]) + 1, gains_.parent() - side_by_side_.left_above[i], false);
+        offer_place(found, static_cast<int>(side_by_side_.below[i]), gains_.parent() - side_by_side_.right_below[i], true);
+        if (!found.found) return;  // no gain here means none below: the feature is dropped
+        children_candidates_.push_back({f, static_cast<uint8_t>(found.place), found.gain * (1 + 1e-9)});
+        if (!choice.could_win(price, found.gain)) return;
+        Split split;
+        split.feature = f;
+        split.gain = found.gain;
+        split.code = static_cast<uint8_t>(found.right_decides ? first_equal(f, all_thresholds_, found) : found.place);
+        choice.offer(price, split);
     }
 
     // A good split found first makes the bounds cut more of the others.
@@ -396,14 +463,13 @@ class MinimaxGrower {
         return left_fits_ && (gains_.left_impurity() >= gains_.right_impurity() || !right_fits_);
     }
 
-    // F(right) may stay the same over several thresholds: the first of them is the one to take.
+    // Several thresholds may have the same gain, limited by F(right): the first of them is the one to take.
     int first_equal(uint32_t f, const uint8_t* table, const Search& found) {
-        const double worst = gains_.parent() - found.gain;
         int below = -1, above = found.place;
         while (above - below > 1) {
             const int middle = (below + above) / 2;
             probe(f, found.shift, table[middle]);
-            if (left_fits_ && gains_.parent() - gains_.right_impurity() >= gains_.parent() - worst)
+            if (left_fits_ && gains_.parent() - gains_.right_impurity() >= found.gain)
                 above = middle;
             else
                 below = middle;
@@ -562,10 +628,12 @@ class MinimaxGrower {
     const Kernels& kernels_;
     Prices prices_;
     const int k_;
-    Gains<Impurity> gains_;
+    Gains<Impurity, K> gains_;
     CategoryCounts category_counts_;
-    CategorySearch<Impurity> category_search_;
+    CategorySearch<Gains<Impurity, K>> category_search_;
     const bool samples_features_, uses_stale_bounds_;
+    Bisections side_by_side_;
+    const ValueFunction<Impurity> evaluate_;
 
     uint64_t seed_ = 0, node_seed_ = 0;
     Tree tree_;

@@ -7,11 +7,13 @@ from frugalforest import datasets, evaluation, impurities
 from frugalforest.costs import FeatureCosts, Group
 from frugalforest.estimators import BudgetForestClassifier, StandardForestClassifier
 from frugalforest.impurities import Polynomial, Powers, ThresholdPairs, check_admissible
+from frugalforest.plotting import CostCurveDisplay
 
 __version__ = "0.1.0"
 
 __all__ = [
     "BudgetForestClassifier",
+    "CostCurveDisplay",
     "FeatureCosts",
     "Group",
     "Polynomial",

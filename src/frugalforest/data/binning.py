@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from frugalforest import _core  # type: ignore[attr-defined]
+from frugalforest import _core
 
 MISSING = 255  # the code of a missing value, in every feature
 MAX_BINS = 255

@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import copy
 import warnings
+from collections import deque
 from collections.abc import Sequence
-from typing import Any, Self
+from dataclasses import replace
+from math import floor, log10
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from frugalforest.estimators.base import ForestClassifierBase, forest_curve
-from frugalforest.estimators.checks import Rows, check_choice, check_number, resolve_max_features
+from frugalforest.estimators.base import Floats, ForestClassifierBase
+from frugalforest.estimators.checks import check_choice, check_number, check_numbers
+from frugalforest.estimators.problem import Problem, Rows, stratified_mask, validation_rows
+from frugalforest.estimators.variants import Recipe, Variant, VariantGrower, reads_something
 from frugalforest.evaluation import CostCurve
 from frugalforest.forest import Forest
-from frugalforest.growing import Growth, TrainingSet, grow, tree_seeds
-from frugalforest.growing.progress import progress_bar
-from frugalforest.growing.seeds import Seeds
-from frugalforest.impurities import ThresholdPairs
+from frugalforest.growing import Growth, TrainingSet, tree_seeds
+from frugalforest.growing.params import Charge, Splitting, Thresholds
+from frugalforest.growing.seeds import root_seed
+from frugalforest.impurities import ThresholdPairs, evaluate
 
 PAPER_ALPHAS = (0, 2, 4, 6, 8, 10, 15, 25, 35, 45)
-TREES_AT_ONCE = 16  # grown before the budget is looked at again
 
 
 class BudgetForestClassifier(ForestClassifierBase):
@@ -31,38 +35,126 @@ class BudgetForestClassifier(ForestClassifierBase):
 
         R(t) = c(t) / (F(S) - max_i F(S_i))
 
-    For each impurity of a family (threshold-Pairs with rising alpha: shallower and cheaper trees) trees are added until the
-    average bill of the validation rows exceeds the budget. Every (impurity, number of trees) is a point of `curve_`; the one
-    of least validation error within the budget becomes the model. A row pays for each feature once, over all trees.
+    For each impurity of a family (threshold-Pairs with rising alpha: shallower and cheaper trees) trees are added until
+    the average bill of the validation rows exceeds the budget. Every (impurity, number of trees) is a point of
+    `curve_`; the one of least validation error within the budget becomes the model, of equals the cheapest. A row pays
+    for each feature once, over all trees.
+
+    A budget below the cheapest tree leaves the free answer, the most frequent class, with a warning that says which
+    budget is the least possible. Trees without any split are that same answer: they are no points of the curve, unless
+    no other tree was grown.
 
     Parameters
     ----------
-    budget : average cost per row at prediction; None: no limit. A budget below the cheapest tree leaves the free answer
-        "most frequent class", with a warning that says which budget is the least possible.
-    feature_costs : FeatureCosts, array, dict or Series; None: every feature costs 1.
-    alpha : "auto" (0 to 45 as in the paper, and beyond while one tree exceeds the budget), a number or a list: the
-        thresholds of threshold-Pairs that validation chooses from.
-    n_estimators : trees per alpha, at most.
-    impurity : None: threshold-Pairs with `alpha`; else one impurity or a list of them (frugalforest.impurities or a
-        function of class counts), and `alpha` is not used.
-    splitting : "minimax" (the paper) or "expected" (children weighted by size).
-    thresholds : "all", or "random": the paper's 80 / 40 / 20 per feature.
-    charge : what a split is charged: "always" the price alone, "path" less for features the path has paid, "forest" less
-        for features the node's rows have paid in earlier trees (trees then depend on earlier ones: grown in rounds).
-    repeat_charge : the share of its price that a feature is charged again, for "path" and "forest".
-    validation_fraction : share of the rows set aside to choose the point, stratified; not used with `eval_set`.
-    bootstrap, max_depth, max_features, min_samples_split, min_samples_leaf, class_weight, categorical_features, max_bins,
-    n_jobs, random_state, verbose : as in StandardForestClassifier; max_features is None (all), as in the paper.
-    voting : "hard" (majority vote, the paper) or "soft" (mean of class shares).
-    oob_score : also estimate accuracy and bill from the rows each tree has not seen.
+    budget : float, default=None
+        Average cost per row at prediction; None: no limit.
+    feature_costs : FeatureCosts, array, dict or Series, default=None
+        What features cost; None: every feature costs 1. Costs with names follow the columns of X.
+    alpha : "auto", float or list of float, default="auto"
+        The thresholds of threshold-Pairs that validation chooses from; they are compared with (weighted) numbers of
+        rows. "auto": 0 to 45 as in the paper, and beyond while the first tree exceeds the budget.
+    n_estimators : int, default=100
+        Trees per impurity, at most.
+    impurity : impurity, list of impurities or None, default=None
+        None: threshold-Pairs with `alpha`. Otherwise one or several of frugalforest.impurities, or functions of class
+        counts (n_sets, n_classes) -> (n_sets,); `alpha` is then not used.
+    splitting : {"minimax", "expected"}, default="minimax"
+        Judge a split by its worse side (the paper), or by both, weighted by size.
+    thresholds : {"all", "random"}, default="all"
+        Thresholds tried per feature: all, or the paper's 80 / 40 / 20 random ones in nodes of > 2000 / > 500 / fewer
+        rows.
+    charge : {"always", "path", "forest"}, default="always"
+        What a split is charged while growing: "always" the price alone, "path" less for features the path has paid,
+        "forest" less for features the node's rows have paid in earlier trees (grown in rounds of 16).
+    price_power : float or list of float, default=1.0
+        Splits are charged prices to this power, from 0 (all features charged the same, free ones excepted) to 1 (the
+        paper); bills are not changed. Each power is a family of its own for validation to choose from. Impurities of
+        this kind shrink with the node, so any split removes much of them, and cheap noise beats a dear feature that
+        decides everything once the ratio of their prices is above 4 / 3: with unequal prices give [1, 0].
+    repeat_charge : float, default=0.5
+        The share of its price that a paid feature is charged again, for "path" and "forest".
+    bootstrap : bool, default=True
+        Grow each tree from rows drawn with replacement; otherwise from all rows.
+    validation_fraction : float, default=0.25
+        Share of the rows, the same of every class, set aside to choose the point; not used with `eval_set`.
+    max_depth : int, default=None
+        Depth of a tree, at most; None: no limit.
+    max_features : {"sqrt", "log2"}, int, float or None, default=None
+        Features tried per node: a number, a share, or None for all (the paper).
+    min_samples_split : int, default=2
+        Rows (bootstrap draws) that a node needs to be split.
+    min_samples_leaf : int, default=1
+        Rows (bootstrap draws) that each side of a split needs.
+    min_weight_fraction_leaf : float, default=0.0
+        Share of the tree's weight that each side of a split needs; splits that leave less are undone.
+    voting : {"hard", "soft"}, default="hard"
+        "hard" counts the majority votes of leaves (the paper), "soft" averages their class shares.
+    class_weight : "balanced", dict class -> weight, or None, default=None
+        Multiplies the weight of the rows of a class in growing; 0 leaves them out.
+    categorical_features : array of str, int or bool, default=None
+        Names, positions or a mask of columns that hold categories, besides those whose type says so.
+    max_bins : int, default=255
+        Bins per numeric feature, 2 to 255.
+    oob_score : bool, default=False
+        Also estimate accuracy and bill from the trees that have not seen a row.
+    n_jobs : int, default=None
+        Number of threads, as in scikit-learn; the forest does not depend on it.
+    random_state : int, RandomState or None, default=None
+        The same number gives the same forest.
+    verbose : int, default=0
+        1 shows a progress bar for each impurity.
 
     Attributes
     ----------
-    curve_ : CostCurve of all points, on the validation rows.
-    impurity_, alpha_, n_estimators_ : the chosen point; alpha_ is None for other impurities.
-    validation_error_, validation_cost_ : of the chosen point.
-    forest_, feature_costs_, classes_, feature_importances_, importances_per_cost_, oob_score_, oob_cost_.
+    curve_ : CostCurve
+        Every (impurity, price power, number of trees), measured on the validation rows. Errors are weighted by
+        sample_weight, bills are plain means over rows.
+    impurity_, alpha_, price_power_, n_estimators_ : impurity, float, float and int
+        The chosen point; alpha_ is None for other impurities. Without trees: None, None, None, 0.
+    validation_error_, validation_cost_ : float
+        Of the chosen point.
+    max_budget_ : float
+        The largest budget that `at_budget` can answer: infinite if no forest was cut short.
+    variants_ : tuple of Variant
+        The forest of each (impurity, price power), all of its trees within the budget.
+    forest_ : Forest
+        The chosen trees.
+    feature_costs_ : FeatureCosts
+        Prices in the order of the columns.
+    classes_ : ndarray of shape (n_classes,)
+        Labels, in the order of the columns of `predict_proba`.
+    class_prior_ : ndarray of shape (n_classes,)
+        Share of each class in the training rows, by weight: the answer of a model without trees.
+    feature_importances_, importances_per_cost_ : ndarray of shape (n_features,)
+        Share in the decrease of Gini impurity; the same per unit of money.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, if X had names.
+    encoder_ : FeatureEncoder
+        How columns become numbers.
+    oob_score_, oob_cost_, oob_decision_function_ : float, float and ndarray of shape (n_training_rows, n_classes)
+        Out-of-bag accuracy, average bill and class probabilities, with oob_score=True, of the rows that were not set
+        aside. About 37 % of the trees judge a row, so this is the bill of a forest of that size.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> model = BudgetForestClassifier(budget=2.5, feature_costs=[1, 1, 2, 2], random_state=0).fit(X, y)
+    >>> bool(model.validation_cost_ <= 2.5)
+    True
     """
+
+    curve_: CostCurve
+    variants_: tuple[Variant, ...]
+    max_budget_: float
+    impurity_: Any
+    alpha_: float | None
+    price_power_: float | None
+    n_estimators_: int
+    validation_error_: float
+    validation_cost_: float
 
     def __init__(
         self,
@@ -72,9 +164,10 @@ class BudgetForestClassifier(ForestClassifierBase):
         alpha: Any = "auto",
         n_estimators: int = 100,
         impurity: Any = None,
-        splitting: str = "minimax",
-        thresholds: str = "all",
-        charge: str = "always",
+        splitting: Splitting = "minimax",
+        thresholds: Thresholds = "all",
+        charge: Charge = "always",
+        price_power: float | Sequence[float] = 1.0,
         repeat_charge: float = 0.5,
         bootstrap: bool = True,
         validation_fraction: float = 0.25,
@@ -82,7 +175,8 @@ class BudgetForestClassifier(ForestClassifierBase):
         max_features: Any = None,
         min_samples_split: int = 2,
         min_samples_leaf: int = 1,
-        voting: str = "hard",
+        min_weight_fraction_leaf: float = 0.0,
+        voting: Literal["hard", "soft"] = "hard",
         class_weight: Any = None,
         categorical_features: Any = None,
         max_bins: int = 255,
@@ -99,6 +193,7 @@ class BudgetForestClassifier(ForestClassifierBase):
         self.splitting = splitting
         self.thresholds = thresholds
         self.charge = charge
+        self.price_power = price_power
         self.repeat_charge = repeat_charge
         self.bootstrap = bootstrap
         self.validation_fraction = validation_fraction
@@ -106,6 +201,7 @@ class BudgetForestClassifier(ForestClassifierBase):
         self.max_features = max_features
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.voting = voting
         self.class_weight = class_weight
         self.categorical_features = categorical_features
@@ -116,39 +212,59 @@ class BudgetForestClassifier(ForestClassifierBase):
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, eval_set: tuple[Any, Any] | None = None) -> Self:
-        """Grow the forests and choose a point; eval_set=(X_val, y_val) replaces the internal split.
+        """Grow the forests and choose a point.
 
-        After Ctrl-C the trees grown so far are kept and chosen from, and KeyboardInterrupt is raised.
+        Parameters
+        ----------
+        X : array or frame of shape (n_rows, n_features)
+        y : array of shape (n_rows,)
+        sample_weight : array of shape (n_rows,), default=None
+            A row of weight 2 counts as two rows (the bootstrap still draws it as one), one of weight 0 is left out.
+        eval_set : (X_val, y_val), default=None
+            Rows to choose the point with; replaces the internal split.
+
+        Returns
+        -------
+        self
+            After Ctrl-C the model is chosen from the trees grown so far, and KeyboardInterrupt is raised.
         """
         self._check_parameters()
-        rows = self._learn_rows(X, y, sample_weight)
-        seed = self._seed()
-        train, validation = self._split(rows, eval_set, seed)
-        training_set = self._training_set(train, seed)
-        interrupted = self._grow_variants(training_set, train, validation, seed)
-        self.curve_ = forest_curve(self._forests, self._impurities, [self.voting] * len(self._forests), validation, self)
-        self._choose(self.budget)
-        if self.oob_score:
-            self._keep_oob(train, self._seeds(seed, self._chosen))
+        problem = self._learn(X, y, sample_weight)
+        families = self._recipes(problem)
+        seed = root_seed(self.random_state)
+        train, validation = self._split(problem, eval_set, seed)
+        training_set = problem.binned(train, max_bins=self.max_bins, seed=seed, n_threads=self._n_threads())
+        grower = self._grower(problem, training_set, train, validation)
+        variants, interrupted = self._grow_variants(grower, families, seed)
+        self._keep(problem, variants, train, validation)
         if interrupted:
-            raise KeyboardInterrupt(f"stopped after {len(self.curve_)} trees; the model is the best of these")
+            raise KeyboardInterrupt(
+                f"stopped after {sum(v.n_trees for v in variants)} trees; the model is the best of these"
+            )
+        if self.n_estimators_ == 0:
+            self._warn_no_tree()
         return self
 
     def at_budget(self, budget: float | None) -> Self:
-        """The best model within another budget, from the trees already grown. Out-of-bag estimates are not carried over."""
+        """The best model within another budget, from the trees already grown; this one stays as it is.
+
+        Budgets up to `max_budget_` can be asked for. Out-of-bag estimates are not carried over.
+        """
         check_is_fitted(self)
         check_number(budget, "budget", 0, or_none=True)
-        grown_for = np.inf if self.budget is None else self.budget
-        if (np.inf if budget is None else budget) > grown_for:
+        if _limit(budget) > self.max_budget_:
+            wanted = "no limit" if budget is None else f"a budget of {budget:g}"
             raise ValueError(
-                f"the trees were grown for a budget of {self.budget:g}, so {budget if budget is None else f'{budget:g}'} is out of "
-                "reach; fit with this budget (or budget=None), then ask for smaller ones."
+                f"the trees were grown for a budget of {self.max_budget_:g}, so {wanted} is out of reach; "
+                "fit with this budget (or budget=None), then ask for smaller ones."
             )
         model = copy.copy(self)
         model.budget = budget
         for name in ("oob_score_", "oob_cost_", "oob_decision_function_"):
             model.__dict__.pop(name, None)
-        model._choose(budget)
+        model._choose()
+        if model.n_estimators_ == 0:
+            model._warn_no_tree()
         return model
 
     # ---- steps of fit
@@ -160,160 +276,195 @@ class BudgetForestClassifier(ForestClassifierBase):
         check_choice(self.charge, "charge", ("always", "path", "forest"))
         check_number(self.repeat_charge, "repeat_charge", 0, at_most=1)
         check_number(self.validation_fraction, "validation_fraction", 0, at_most=1)
-        if not 0 < self.validation_fraction < 1:
-            raise ValueError(f"validation_fraction is {self.validation_fraction}; expected a share between 0 and 1, exclusive.")
-        if self.impurity is None and not (isinstance(self.alpha, str) and self.alpha == "auto"):
-            alphas = np.atleast_1d(np.asarray(self.alpha, dtype=object))
-            if alphas.ndim != 1 or len(alphas) == 0:
-                raise ValueError(f'alpha is {self.alpha!r}; expected "auto", a number, or a list of numbers.')
-            for alpha in alphas:
-                check_number(alpha, "alpha", 0)
+        if self.validation_fraction in (0, 1):
+            raise ValueError(
+                f"validation_fraction is {self.validation_fraction}; expected a share between 0 and 1, exclusive. "
+                "Give eval_set to fit on all rows."
+            )
+        if self.impurity is None and not self._chooses_alpha():
+            check_numbers(self.alpha, "alpha", 0, or_auto=True)
+        check_numbers(self.price_power, "price_power", 0, at_most=1)
 
-    def _split(self, rows: Rows, eval_set: tuple[Any, Any] | None, seed: int) -> tuple[Rows, Rows]:
+    def _chooses_alpha(self) -> bool:
+        return self.impurity is None and isinstance(self.alpha, str) and self.alpha == "auto"
+
+    def _recipes(self, problem: Problem) -> list[list[Recipe]]:
+        """What to grow: for each price power, one recipe per impurity. Impurities are tried out on a few sets."""
+        impurities = self._impurities()
+        for impurity in impurities:
+            _try_out(impurity, problem.n_classes)
+            self._growth(problem, impurity).impurity_for_core(problem.n_classes)
+        powers = [float(power) for power in np.atleast_1d(self.price_power)]
+        if len(np.unique(problem.costs.alone[problem.costs.alone > 0])) <= 1:
+            powers = powers[:1]  # all prices are the same, and stay so
+        return [[Recipe(impurity, power) for impurity in impurities] for power in powers]
+
+    def _impurities(self) -> list[Any]:
+        if self._chooses_alpha():
+            return [ThresholdPairs(alpha) for alpha in PAPER_ALPHAS]
+        if self.impurity is None:
+            return [ThresholdPairs(float(alpha)) for alpha in np.atleast_1d(self.alpha)]
+        several = isinstance(self.impurity, Sequence) and not isinstance(self.impurity, str)
+        if several and len(self.impurity) == 0:
+            raise ValueError("impurity is an empty list; give at least one impurity, or None for threshold-Pairs.")
+        return list(self.impurity) if several else [self.impurity]
+
+    def _growth(self, problem: Problem, impurity: Any) -> Growth:
+        return Growth(
+            impurity=impurity,
+            splitting=self.splitting,
+            charge=self.charge,
+            repeat_charge=self.repeat_charge,
+            **self._common_growth(problem.n_features),
+        )
+
+    def _split(self, problem: Problem, eval_set: Any, seed: int) -> tuple[Rows, Rows]:
+        """Rows to grow from and rows to choose with."""
+        rows = problem.rows
         if eval_set is not None:
-            return rows, self._encode_rows(*eval_set)
-        held_out = _stratified_mask(rows.labels, self.validation_fraction, seed)
+            return rows, validation_rows(problem, eval_set, type(self).__name__)
+        held_out = stratified_mask(rows.labels, self.validation_fraction, seed)
         if not held_out.any():
             warnings.warn(
-                "too few rows to set some aside: the bill and the error that choose the model are those of the training "
-                "rows. Give eval_set, or more rows.",
+                "too few rows to set some aside: the bill and the error that choose the model are those of the "
+                "training rows. Give eval_set, or more rows.",
                 UserWarning,
                 stacklevel=3,
             )
             return rows, rows
-        return rows.take(np.flatnonzero(~held_out)), rows.take(np.flatnonzero(held_out))
+        return rows.take(~held_out), rows.take(held_out)
 
-    def _given_impurities(self) -> list[Any]:
-        if self.impurity is not None:
-            several = isinstance(self.impurity, Sequence) and not isinstance(self.impurity, str)
-            return list(self.impurity) if several else [self.impurity]
-        if isinstance(self.alpha, str):
-            return [ThresholdPairs(alpha) for alpha in PAPER_ALPHAS]
-        return [ThresholdPairs(float(alpha)) for alpha in np.atleast_1d(self.alpha)]
-
-    def _grow_variants(self, training_set: TrainingSet, train: Rows, validation: Rows, seed: int) -> bool:
-        """Grow a forest for each impurity; returns whether Ctrl-C cut it short."""
-        self._impurities: list[Any] = []
-        self._forests: list[Forest] = []
-        waiting = self._given_impurities()
-        while waiting:
-            impurity = waiting.pop(0)
-            forest, least_cost, interrupted = self._grow_within_budget(
-                training_set, train, validation, impurity, self._seeds(seed, len(self._forests))
-            )
-            if interrupted and forest.n_trees == 0 and not self._forests:
-                raise KeyboardInterrupt
-            self._impurities.append(impurity)
-            self._forests.append(forest)
-            self._least_cost = min(least_cost, getattr(self, "_least_cost", np.inf)) if len(self._forests) > 1 else least_cost
-            if interrupted:
-                return True
-            if not waiting and forest.n_trees == 0:
-                waiting = self._beyond(impurity, len(train))
-        return False
-
-    def _beyond(self, impurity: Any, n_rows: int) -> list[Any]:
-        """While even the last alpha's first tree exceeds the budget, twice that alpha, up to the rows there are."""
-        automatic = self.impurity is None and isinstance(self.alpha, str)
-        return [ThresholdPairs(2 * impurity.alpha)] if automatic and 2 * impurity.alpha < n_rows else []
-
-    def _seeds(self, seed: int, variant: int) -> Seeds:
-        return tree_seeds(seed, self.n_estimators, variant)
-
-    def _grow_within_budget(
-        self, training_set: TrainingSet, train: Rows, validation: Rows, impurity: Any, seeds: Seeds
-    ) -> tuple[Forest, float, bool]:
-        """Add trees until the validation rows' average bill exceeds the budget; drop the tree that did it.
-
-        -> forest, bill of the first tree, interrupted
-        """
-        budget = np.inf if self.budget is None else self.budget
-        growth = self._growth(impurity)
-        paid = np.zeros(train.matrix.shape, dtype=bool) if self.charge == "forest" else None
-        step = TREES_AT_ONCE if self.budget is not None or paid is not None else self.n_estimators
-        forest = Forest.without_trees(self.n_features_in_, len(self.classes_))
-        least_cost = np.inf
-        with progress_bar(self.verbose, self.n_estimators, f"BudgetForest, {impurity}") as on_progress:
-            while forest.n_trees < self.n_estimators:
-                have = forest.n_trees
-                show = None if on_progress is None else (lambda n, have=have: on_progress(have + n))
-                grown = grow(
-                    training_set, growth, self.feature_costs_, seeds[have : have + step], paid=paid,
-                    n_threads=self._n_threads(), on_progress=show,
-                )  # fmt: skip
-                if grown.n_trees == 0:
-                    return forest, least_cost, grown.interrupted
-                new = Forest.from_arrays(grown.arrays, self.n_features_in_)
-                forest = Forest.joined([forest, new])
-                cost = forest.by_tree(
-                    validation.matrix, validation.labels, forest.leaf_votes, self.feature_costs_, n_threads=self._n_threads()
-                )[1]
-                least_cost = float(cost[0])
-                n_within = int(np.searchsorted(cost > budget, True))
-                if n_within < forest.n_trees or grown.interrupted:
-                    return forest.first(n_within) if n_within else self._no_trees(), least_cost, grown.interrupted
-                if paid is not None:
-                    paid |= new.features_read(train.matrix, self._n_threads())
-        return forest, least_cost, False
-
-    def _no_trees(self) -> Forest:
-        return Forest.without_trees(self.n_features_in_, len(self.classes_))
-
-    def _growth(self, impurity: Any) -> Growth:
-        return Growth(
-            impurity=impurity,
-            splitting=self.splitting,
-            thresholds=self.thresholds,
-            charge=self.charge,
-            repeat_charge=self.repeat_charge,
-            max_depth=self.max_depth,
-            max_features=resolve_max_features(self.max_features, self.n_features_in_),
-            min_samples_leaf=self.min_samples_leaf,
-            min_samples_split=self.min_samples_split,
-            bootstrap=self.bootstrap,
+    def _grower(self, problem: Problem, training_set: TrainingSet, train: Rows, validation: Rows) -> VariantGrower:
+        return VariantGrower(
+            training_set,
+            train,
+            self._growth(problem, ThresholdPairs()),
+            problem.costs,
+            measure=lambda forest: self._measure(forest, validation, problem.costs),
+            no_trees=Forest.without_trees(problem.n_features, problem.n_classes),
+            budget=_limit(self.budget),
+            min_leaf_share=self.min_weight_fraction_leaf,
+            n_threads=self._n_threads(),
+            verbose=self.verbose,
         )
 
-    def _choose(self, budget: float | None) -> None:
-        """Take the best point within the budget, or no tree at all."""
-        best = self.curve_.best_index(np.inf if budget is None else budget)
-        if best is None:
-            self._choose_nothing(budget)
-            return
-        self._chosen = int(self.curve_.variant[best])
-        self.impurity_ = self._impurities[self._chosen]
-        self.alpha_ = getattr(self.impurity_, "alpha", None)
-        self.n_estimators_ = int(self.curve_.n_trees[best])
-        self.validation_error_ = float(self.curve_.error[best])
-        self.validation_cost_ = float(self.curve_.cost[best])
-        self.forest_ = self._forests[self._chosen].first(self.n_estimators_)
+    def _grow_variants(
+        self, grower: VariantGrower, families: list[list[Recipe]], seed: int
+    ) -> tuple[tuple[Variant, ...], bool]:
+        """A forest for each recipe -> variants, whether Ctrl-C cut it short."""
+        variants: list[Variant] = []
+        for number, family in enumerate(families):
+            waiting = deque(enumerate(family))
+            while waiting:
+                i, recipe = waiting.popleft()
+                key = (i, number) if number else (i,)  # whatever else is grown, a recipe has its own seeds
+                try:
+                    variant, interrupted = grower.grow(recipe, tree_seeds(seed, self.n_estimators, *key))
+                except KeyboardInterrupt:
+                    if not variants:
+                        raise
+                    return tuple(variants), True
+                variants.append(variant)
+                if interrupted:
+                    return tuple(variants), True
+                if not waiting and variant.n_trees == 0:
+                    waiting.extend((i + 1, further) for further in self._beyond(recipe, len(grower.train)))
+        return tuple(variants), False
 
-    def _choose_nothing(self, budget: float | None) -> None:
-        cheapest = min([self._least_cost, *self.curve_.cost])
+    def _beyond(self, recipe: Recipe, n_rows: int) -> list[Recipe]:
+        """While even the last alpha's first tree exceeds the budget, twice that alpha, up to the rows there are."""
+        if not self._chooses_alpha():
+            return []
+        alpha = 2 * recipe.impurity.alpha
+        return [replace(recipe, impurity=ThresholdPairs(alpha))] if alpha < n_rows else []
+
+    def _keep(self, problem: Problem, variants: tuple[Variant, ...], train: Rows, validation: Rows) -> None:
+        self._keep_problem(problem)
+        self.variants_ = variants
+        self.max_budget_ = np.inf if all(variant.is_complete for variant in variants) else _limit(self.budget)
+        points = self._curve([(variant.error, variant.cost) for variant in variants], validation)
+        self.curve_ = points.take(self._worth_something()) if np.isfinite(self._least_budget()) else points
+        chosen = self._choose()
+        if self.oob_score:
+            self._keep_oob(train, np.zeros(0, np.uint64) if chosen is None else chosen.seeds[: self.n_estimators_])
+
+    # ---- choosing a point
+
+    def _choose(self) -> Variant | None:
+        """Take the best point within the budget, or no tree at all -> the variant it belongs to."""
+        point = self.curve_.best_index(_limit(self.budget))
+        if point is None:
+            self.impurity_, self.alpha_, self.price_power_, self.n_estimators_ = None, None, None, 0
+            self.validation_error_, self.validation_cost_ = self.curve_.baseline_error, 0.0
+            self.forest_ = Forest.without_trees(self.n_features_in_, len(self.classes_))
+            return None
+        variant: Variant = self.variants_[self.curve_.variant[point]]
+        self.impurity_ = variant.recipe.impurity
+        self.alpha_ = getattr(variant.recipe.impurity, "alpha", None)
+        self.price_power_ = variant.recipe.price_power
+        self.n_estimators_ = int(self.curve_.n_trees[point])
+        self.validation_error_ = float(self.curve_.error[point])
+        self.validation_cost_ = float(self.curve_.cost[point])
+        self.forest_ = variant.forest.first(self.n_estimators_)
+        return variant
+
+    def _worth_something(self) -> NDArray[np.intp]:
+        """Which of all points read any feature."""
+        return np.flatnonzero(np.concatenate([reads_something(variant.forest) for variant in self.variants_]))
+
+    def _least_budget(self) -> float:
+        """The average bill of the cheapest tree that reads anything, also if it was dropped; else infinity."""
+        return min(variant.least_cost for variant in self.variants_)
+
+    def _warn_no_tree(self) -> None:
+        least = _rounded_up(self._least_budget())
         warnings.warn(
-            f"no tree fits a budget of {budget:g}: the cheapest costs {cheapest:.6g} on average. The model answers with the "
-            f"most frequent class, for nothing; give a budget of at least {cheapest:.6g}.",
+            f"no tree fits a budget of {self.budget:g}: the cheapest one costs {least} per row on average. The model "
+            f"answers with the most frequent class, for nothing; give a budget of at least {least} for a tree.",
             UserWarning,
             stacklevel=3,
         )
-        self._chosen = 0
-        self.impurity_, self.alpha_, self.n_estimators_ = None, None, 0
-        self.validation_error_, self.validation_cost_ = self.curve_.baseline_error, 0.0
-        self.forest_ = self._no_trees()
+
+    # ---- curves
+
+    def _curve(self, measured: list[tuple[Floats, Floats]], rows: Rows) -> CostCurve:
+        return CostCurve.of_forests(
+            measured,
+            [variant.recipe for variant in self.variants_],
+            total_cost=self.feature_costs_.total,
+            baseline_error=self._baseline_error(rows),
+        )
 
     def _cost_curve(self, X: Any, y: Any) -> CostCurve:
         """The points on the frontier of the validation curve, measured on other rows."""
-        rows = self._encode_rows(X, y)
+        rows = self._later_rows(X, y)
+        measured = [self._measure(variant.forest, rows, self.feature_costs_) for variant in self.variants_]
         chosen = self.curve_.frontier()
-        measured = forest_curve(self._forests, self._impurities, [self.voting] * len(self._forests), rows, self)
-        first = np.concatenate([[0], np.cumsum([f.n_trees for f in self._forests])])
-        return measured.take(first[chosen.variant] + chosen.n_trees - 1)
+        first = np.cumsum([0, *(variant.n_trees for variant in self.variants_)])
+        return self._curve(measured, rows).take(first[chosen.variant] + chosen.n_trees - 1)
 
 
-def _stratified_mask(labels: NDArray[np.int32], fraction: float, seed: int) -> NDArray[np.bool_]:
-    """Which rows to set aside: the same share of every class, rounded; every class keeps at least one row."""
-    random = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(2**31,)))
-    mask = np.zeros(len(labels), dtype=bool)
-    for label in np.unique(labels):
-        rows = random.permutation(np.flatnonzero(labels == label))
-        mask[rows[: min(int(round(fraction * len(rows))), len(rows) - 1)]] = True
-    return mask
+def _limit(budget: float | None) -> float:
+    return np.inf if budget is None else float(budget)
+
+
+def _try_out(impurity: Any, n_classes: int) -> None:
+    """Refuse anything but a function that gives one finite number for each set."""
+    if not callable(impurity) or isinstance(impurity, type):
+        raise TypeError(
+            f"impurity is {impurity!r}; expected one of frugalforest.impurities, such as Powers(2), or a function of "
+            "class counts."
+        )
+    sets = np.array([np.zeros(n_classes), np.ones(n_classes), np.arange(n_classes)], dtype=np.float64)
+    values = evaluate(impurity, sets)
+    if not np.isfinite(values).all():
+        raise ValueError(
+            f"the impurity {impurity!r} gave {values.tolist()} for the class counts {sets.tolist()}; "
+            "expected finite numbers, also for the empty set."
+        )
+
+
+def _rounded_up(cost: float) -> str:
+    """Six digits of a positive cost, and not less than it: a budget that is named has to be enough."""
+    text = f"{cost:.6g}"
+    return text if float(text) >= cost else f"{cost + 10.0 ** (floor(log10(cost)) - 5):.6g}"

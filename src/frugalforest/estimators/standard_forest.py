@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from frugalforest.estimators.base import ForestClassifierBase
-from frugalforest.estimators.checks import check_choice, check_number, check_whole_number, resolve_max_features
+from frugalforest.estimators.checks import check_choice, check_number, check_whole_number
+from frugalforest.estimators.light_leaves import without_light_leaves
+from frugalforest.estimators.problem import Problem
 from frugalforest.forest import Forest
-from frugalforest.growing import Growth, grow, tree_seeds
+from frugalforest.growing import Growth, TrainingSet, grow, tree_seeds
+from frugalforest.growing.params import Thresholds
 from frugalforest.growing.progress import progress_bar
+from frugalforest.growing.seeds import Seeds, root_seed
 from frugalforest.impurities import Entropy, Gini
 
 
@@ -20,44 +24,98 @@ class StandardForestClassifier(ForestClassifierBase):
 
     Parameters
     ----------
-    n_estimators : number of trees.
-    criterion : "gini" or "entropy".
-    max_features : features tried per node: "sqrt", "log2", a number, a share, or None for all.
-    feature_costs : FeatureCosts, array, dict or Series; None: every feature costs 1. Used for the bill only.
-    max_depth, min_samples_split, min_samples_leaf : limits of a tree; sizes count bootstrap draws.
-    max_distinct_features, max_tree_cost : how many features a tree may use, and what they may cost together.
-    thresholds : "all", or "random": 80 / 40 / 20 per feature in nodes of > 2000 / > 500 / fewer rows.
-    bootstrap : draw a sample with replacement for each tree.
-    voting : "soft" averages class shares of leaves, "hard" counts majority votes.
-    class_weight : None, "balanced", or a dict class -> weight.
-    categorical_features : names, positions or a mask of columns that hold categories, besides those whose type says so.
-    max_bins : bins per numeric feature, at most 255.
-    oob_score : also estimate accuracy and bill from the rows each tree has not seen.
-    n_jobs : number of threads; the forest does not depend on it.
-    random_state, verbose : as in scikit-learn.
+    n_estimators : int, default=100
+        Number of trees.
+    criterion : {"gini", "entropy"}, default="gini"
+        Impurity whose decrease a split is chosen by.
+    max_features : {"sqrt", "log2"}, int, float or None, default="sqrt"
+        Features tried per node: a number, a share, or None for all.
+    feature_costs : FeatureCosts, array, dict or Series, default=None
+        What features cost, for the bill; None: every feature costs 1. Costs with names follow the columns of X.
+    max_depth : int, default=None
+        Depth of a tree, at most; None: no limit.
+    min_samples_split : int, default=2
+        Rows (bootstrap draws) that a node needs to be split.
+    min_samples_leaf : int, default=1
+        Rows (bootstrap draws) that each side of a split needs.
+    min_weight_fraction_leaf : float, default=0.0
+        Share of the tree's weight that each side of a split needs; splits that leave less are undone. With large
+        `class_weight` this keeps leaves from holding nothing but rows that hardly count.
+    max_distinct_features : int, default=None
+        Features that a tree may use, at most.
+    max_tree_cost : float, default=None
+        What the features of a tree may cost together, at most.
+    thresholds : {"all", "random"}, default="all"
+        Thresholds tried per feature: all, or 80 / 40 / 20 random ones in nodes of > 2000 / > 500 / fewer rows.
+    bootstrap : bool, default=True
+        Grow each tree from rows drawn with replacement; otherwise from all rows.
+    voting : {"soft", "hard"}, default="soft"
+        "soft" averages the class shares of leaves, "hard" counts their majority votes.
+    class_weight : "balanced", dict class -> weight, or None, default=None
+        Multiplies the weight of the rows of a class; 0 leaves them out.
+    categorical_features : array of str, int or bool, default=None
+        Names, positions or a mask of columns that hold categories, besides those whose type says so.
+    max_bins : int, default=255
+        Bins per numeric feature, 2 to 255.
+    oob_score : bool, default=False
+        Also estimate accuracy and bill from the trees that have not seen a row.
+    n_jobs : int, default=None
+        Number of threads, as in scikit-learn; the forest does not depend on it.
+    random_state : int, RandomState or None, default=None
+        The same number gives the same forest.
+    verbose : int, default=0
+        1 shows a progress bar.
 
     Attributes
     ----------
-    forest_, feature_costs_, classes_, feature_importances_, importances_per_cost_,
-    oob_score_, oob_cost_, oob_decision_function_ (with oob_score=True; a row's out-of-bag trees are about 37 % of the
-    forest, so oob_cost_ is the bill of a forest of that size).
+    forest_ : Forest
+        The trees.
+    feature_costs_ : FeatureCosts
+        Prices in the order of the columns.
+    classes_ : ndarray of shape (n_classes,)
+        Labels, in the order of the columns of `predict_proba`.
+    class_prior_ : ndarray of shape (n_classes,)
+        Share of each class in the training rows, by weight.
+    feature_importances_, importances_per_cost_ : ndarray of shape (n_features,)
+        Share in the decrease of Gini impurity; the same per unit of money.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, if X had names.
+    encoder_ : FeatureEncoder
+        How columns become numbers.
+    oob_score_, oob_cost_ : float
+        Out-of-bag accuracy and average bill, with oob_score=True. About 37 % of the trees judge a row, so this is the
+        bill of a forest of that size.
+    oob_decision_function_ : ndarray of shape (n_rows, n_classes)
+        Out-of-bag class probabilities; NaN for a row that every tree has seen. Rows without weight are left out.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> model = StandardForestClassifier(n_estimators=10, feature_costs=[1, 1, 2, 2], random_state=0).fit(X, y)
+    >>> label, bill = model.predict_with_cost(X[:1])
+    >>> label.item(), bill.item()
+    (0, 6.0)
     """
 
     def __init__(
         self,
         n_estimators: int = 100,
         *,
-        criterion: str = "gini",
+        criterion: Literal["gini", "entropy"] = "gini",
         max_features: Any = "sqrt",
         feature_costs: Any = None,
         max_depth: int | None = None,
         min_samples_split: int = 2,
         min_samples_leaf: int = 1,
+        min_weight_fraction_leaf: float = 0.0,
         max_distinct_features: int | None = None,
         max_tree_cost: float | None = None,
-        thresholds: str = "all",
+        thresholds: Thresholds = "all",
         bootstrap: bool = True,
-        voting: str = "soft",
+        voting: Literal["soft", "hard"] = "soft",
         class_weight: Any = None,
         categorical_features: Any = None,
         max_bins: int = 255,
@@ -73,6 +131,7 @@ class StandardForestClassifier(ForestClassifierBase):
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.max_distinct_features = max_distinct_features
         self.max_tree_cost = max_tree_cost
         self.thresholds = thresholds
@@ -87,23 +146,31 @@ class StandardForestClassifier(ForestClassifierBase):
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Grow the forest. After Ctrl-C the trees grown so far are kept, and KeyboardInterrupt is raised."""
+        """Grow the forest.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_rows, n_features)
+        y : array of shape (n_rows,)
+        sample_weight : array of shape (n_rows,), default=None
+            A row of weight 2 counts as two rows (the bootstrap still draws it as one), one of weight 0 is left out.
+
+        Returns
+        -------
+        self
+            After Ctrl-C the model holds the trees grown so far, and KeyboardInterrupt is raised.
+        """
         self._check_parameters()
-        rows = self._learn_rows(X, y, sample_weight)
-        seed = self._seed()
-        training_set = self._training_set(rows, seed)
-        seeds = tree_seeds(seed, self.n_estimators)
-        with progress_bar(self.verbose, self.n_estimators, type(self).__name__) as on_progress:
-            grown = grow(
-                training_set, self._growth(), self.feature_costs_, seeds, n_threads=self._n_threads(), on_progress=on_progress
+        problem = self._learn(X, y, sample_weight)
+        growth = self._growth(problem.n_features)
+        seed = root_seed(self.random_state)
+        training_set = problem.binned(problem.rows, max_bins=self.max_bins, seed=seed, n_threads=self._n_threads())
+        forest, interrupted = self._grow(training_set, growth, problem, tree_seeds(seed, self.n_estimators))
+        self._keep(problem, forest, tree_seeds(seed, forest.n_trees))
+        if interrupted:
+            raise KeyboardInterrupt(
+                f"stopped after {forest.n_trees} of {self.n_estimators} trees; the model holds these"
             )
-        if grown.interrupted and grown.n_trees == 0:
-            raise KeyboardInterrupt
-        self.forest_ = Forest.from_arrays(grown.arrays, self.n_features_in_)
-        if self.oob_score:
-            self._keep_oob(rows, seeds)
-        if grown.interrupted:
-            raise KeyboardInterrupt(f"stopped after {grown.n_trees} of {self.n_estimators} trees; the model holds these")
         return self
 
     def _check_parameters(self) -> None:
@@ -112,17 +179,29 @@ class StandardForestClassifier(ForestClassifierBase):
         check_whole_number(self.max_distinct_features, "max_distinct_features", 1, or_none=True)
         check_number(self.max_tree_cost, "max_tree_cost", 0, or_none=True)
 
-    def _growth(self) -> Growth:
+    def _growth(self, n_features: int) -> Growth:
         return Growth(
             impurity=Gini() if self.criterion == "gini" else Entropy(),
             splitting="expected",
             objective="penalized",
-            thresholds=self.thresholds,
-            max_depth=self.max_depth,
-            max_features=resolve_max_features(self.max_features, self.n_features_in_),
-            min_samples_leaf=self.min_samples_leaf,
-            min_samples_split=self.min_samples_split,
             max_distinct_features=self.max_distinct_features,
             max_tree_cost=self.max_tree_cost,
-            bootstrap=self.bootstrap,
+            **self._common_growth(n_features),
         )
+
+    def _grow(self, training_set: TrainingSet, growth: Growth, problem: Problem, seeds: Seeds) -> tuple[Forest, bool]:
+        """One tree per seed -> forest, whether Ctrl-C cut it short."""
+        with progress_bar(self.verbose, len(seeds), type(self).__name__) as show:
+            grown = grow(training_set, growth, problem.costs, seeds, n_threads=self._n_threads(), on_progress=show)
+            if show is not None:
+                show(grown.n_trees)
+        if grown.n_trees == 0:
+            raise KeyboardInterrupt
+        forest = Forest.from_arrays(grown.arrays, problem.n_features)
+        return without_light_leaves(forest, self.min_weight_fraction_leaf), grown.interrupted
+
+    def _keep(self, problem: Problem, forest: Forest, seeds: Seeds) -> None:
+        self._keep_problem(problem)
+        self.forest_ = forest
+        if self.oob_score:
+            self._keep_oob(problem.rows, seeds)

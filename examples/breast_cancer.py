@@ -1,0 +1,55 @@
+"""Breast cancer with a price on every measurement: how good a diagnosis does how much money buy?
+
+Run it: python examples/breast_cancer.py [--plot curve.png]
+"""
+
+import argparse
+
+import numpy as np
+from sklearn.model_selection import train_test_split
+
+import frugalforest as ff
+
+N_SPLITS, N_TEST = 20, 200
+BUDGETS = (2, 8, 14, 20)
+
+parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+parser.add_argument("--plot", metavar="FILE", help="also draw error against cost (needs matplotlib)")
+arguments = parser.parse_args()
+
+data = ff.datasets.load_breast_cancer()
+costs = data.feature_costs  # 30 features: 10 measurements, each paid once, times 3 cheap statistics
+results = {}  # who -> a list of (error, average bill), one of each split
+spent_on = {measurement: [] for measurement in costs.group_names}
+
+for seed in range(N_SPLITS):
+    X, X_test, y, y_test = train_test_split(data.X, data.y, test_size=N_TEST, stratify=data.y, random_state=seed)
+    options = {"feature_costs": costs, "random_state": seed}
+    # price_power: grow trees that mind the prices and trees that do not; validation chooses, the budget holds for both.
+    forest = ff.BudgetForestClassifier(budget=max(BUDGETS), price_power=[1, 0], **options).fit(X, y)
+    models = {f"budget forest, budget {budget}": forest.at_budget(budget) for budget in BUDGETS}
+    models["standard forest"] = ff.StandardForestClassifier(**options).fit(X, y)
+
+    results.setdefault("most frequent class", []).append((np.mean(y_test != np.bincount(y).argmax()), 0.0))
+    for name, model in models.items():
+        label, bill = model.predict_with_cost(X_test)
+        results.setdefault(name, []).append((np.mean(label != y_test), bill.mean()))
+    bought = forest.acquisition_mask(X_test)
+    for measurement, members in zip(costs.group_names, costs.membership, strict=True):
+        spent_on[measurement].append(costs.of_rows(bought & members).mean())
+
+print(f"{data.X.shape[0]} cases, {len(costs)} features; reading all of them costs {costs.total:.2f} (made-up prices).")
+print(f"Means over {N_SPLITS} random splits, seeds 0 to {N_SPLITS - 1}: {len(X)} cases to learn, {N_TEST} to test.\n")
+print(f"{'':26}{'error':>9}{'bill':>9}{'saved':>9}")
+for name, pairs in results.items():
+    error, bill = np.mean(pairs, axis=0)
+    print(f"{name:26}{error:9.1%}{bill:9.2f}{1 - bill / costs.total:9.0%}")
+
+print(f"\nWhere the money goes, with a budget of {max(BUDGETS)}:")
+for measurement in sorted(spent_on, key=lambda name: -np.mean(spent_on[name]))[:5]:
+    print(f"{measurement:26}{np.mean(spent_on[measurement]):18.2f}")
+
+if arguments.plot:
+    display = ff.CostCurveDisplay.from_estimator(forest, X_test, y_test)
+    display.figure_.savefig(arguments.plot)
+    print(f"\nerror against cost of the last split: {arguments.plot}")

@@ -1,0 +1,72 @@
+// Bisections of several features of one node that advance in step: no branch per probe, and the impurities of many features
+// computed side by side.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "sides.hpp"
+
+namespace frugal {
+
+struct Bisections {
+    std::vector<uint32_t> features;
+    std::vector<int> n_thresholds;
+    std::vector<uint8_t> probe;
+    std::vector<double> below, last;              // the last threshold before the crossing; the last threshold
+    std::vector<double> left_above, right_below;  // F(left) just behind the crossing, F(right) just before it
+    Sides sides;                                  // of the probes
+
+    size_t size() const { return features.size(); }
+
+    void clear() {
+        features.clear();
+        n_thresholds.clear();
+    }
+
+    void add(uint32_t feature, int thresholds) {
+        features.push_back(feature);
+        n_thresholds.push_back(thresholds);
+    }
+
+    // nothing: the impurity of a side that no threshold gives, so that it gains nothing.
+    void start(double nothing, int k) {
+        many_thresholds_first();
+        sides.resize(size(), k);
+        const size_t padded = sides.stride;
+        below.assign(padded, -1.0);
+        last.assign(padded, -1.0);
+        for (size_t i = 0; i < size(); ++i) last[i] = n_thresholds[i] - 1;
+        left_above.assign(padded, nothing);
+        right_below.assign(padded, nothing);
+        probe.resize(padded);
+    }
+
+    // The largest power of two that is needed: thresholds -1 .. n - 1 are told apart by steps up to it.
+    int first_step() const {
+        int step = 1;
+        while (size() && 2 * step <= n_thresholds[0]) step *= 2;
+        return size() ? step : 0;
+    }
+
+    // Sets the next threshold of every feature that takes steps of this size; returns how many they are.
+    size_t aim(int step) {
+        size_t n = 0;
+        for (; n < size() && n_thresholds[n] >= step; ++n)
+            probe[n] = static_cast<uint8_t>(static_cast<int>(std::min(below[n] + step, last[n])));
+        return n;
+    }
+
+  private:
+    // Features with few thresholds join in when steps are small enough.
+    void many_thresholds_first() {
+        for (size_t i = 1; i < size(); ++i)
+            for (size_t j = i; j > 0 && n_thresholds[j] > n_thresholds[j - 1]; --j) {
+                std::swap(n_thresholds[j], n_thresholds[j - 1]);
+                std::swap(features[j], features[j - 1]);
+            }
+    }
+};
+
+}  // namespace frugal

@@ -1,0 +1,147 @@
+"""The compiled core: arrays in, arrays out. Bound in src/cpp: binning.cpp, grow.cpp, route.cpp."""
+
+from collections.abc import Callable
+from enum import Enum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+# ---- binning.cpp
+
+def find_bins(
+    sorted_values: NDArray[np.float64], max_bins: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]: ...
+def bin_columns(
+    x: NDArray[Any],
+    edges: NDArray[np.float64],
+    edge_offsets: NDArray[np.int64],
+    is_categorical: NDArray[np.uint8],
+    codes: NDArray[np.uint8],
+    n_threads: int = 1,
+) -> None: ...
+
+# ---- grow.cpp
+
+class Splitting(Enum):
+    minimax = 0
+    expected = 1
+
+class Objective(Enum):
+    risk = 0
+    penalized = 1
+
+class Charge(Enum):
+    always = 0
+    path = 1
+    forest = 2
+
+class GrowParams:
+    splitting: Splitting
+    objective: Objective
+    tradeoff: float
+    max_depth: int
+    max_features: int
+    min_samples_leaf: int
+    min_samples_split: int
+    random_thresholds: bool
+    bootstrap: bool
+    def __init__(self) -> None: ...
+
+class ImpuritySpec:
+    name: str
+    alpha: float
+    offset: float
+    power: int
+    coefficients: list[float]
+    exponents: list[int]
+    function: Callable[[NDArray[np.float64]], float] | None
+    def __init__(self) -> None: ...
+
+class Costs:
+    charge: Charge
+    repeat_charge: float
+    max_tree_cost: float
+    max_distinct_features: int
+    def __init__(
+        self,
+        own: NDArray[np.float64],
+        shared: NDArray[np.float64],
+        group_offsets: NDArray[np.int64],
+        group_ids: NDArray[np.int32],
+    ) -> None: ...
+    def set_paid(self, paid: NDArray[np.uint8], paid_groups: NDArray[np.uint8]) -> None: ...
+
+class TrainingSet:
+    def __init__(
+        self,
+        codes: NDArray[np.uint8],
+        n_bins: NDArray[np.int32],
+        is_categorical: NDArray[np.uint8],
+        edges: NDArray[np.float64],
+        edge_offsets: NDArray[np.int64],
+        bin_min: NDArray[np.float64],
+        bin_max: NDArray[np.float64],
+        bin_offsets: NDArray[np.int64],
+        labels: NDArray[np.int32] | None,
+        targets: NDArray[np.float64] | None,
+        weights: NDArray[np.float64] | None,
+        class_weight: NDArray[np.float64],
+    ) -> None: ...
+
+def grow_trees(
+    training_set: TrainingSet,
+    params: GrowParams,
+    costs: Costs,
+    impurity: ImpuritySpec,
+    seeds: NDArray[np.uint64],
+    cumulative_draw_weights: NDArray[np.float64] | None = None,
+    n_threads: int = 1,
+    isa: str = "auto",
+    engine: str = "auto",
+    on_progress: Callable[[int], object] | None = None,
+) -> tuple[dict[str, NDArray[Any]], bool]: ...
+def bootstrap_draws(seed: int, n_rows: int) -> NDArray[np.uint16]: ...
+def in_bag(seeds: NDArray[np.uint64], n_rows: int) -> NDArray[np.uint8]: ...
+def instruction_sets() -> list[str]: ...
+
+# ---- route.cpp
+
+class Router:
+    def __init__(
+        self,
+        node_offsets: NDArray[np.int64],
+        feature: NDArray[np.int32],
+        threshold: NDArray[np.float64],
+        missing_left: NDArray[np.uint8],
+        right: NDArray[np.int32],
+        category_set: NDArray[np.int32],
+        category_sets: NDArray[np.uint64],
+        n_leaves: int,
+        n_features: int,
+    ) -> None: ...
+    def apply(self, x: NDArray[Any], n_threads: int = 1) -> NDArray[np.int32]: ...
+    def evaluate(
+        self,
+        x: NDArray[Any],
+        values: NDArray[np.float64],
+        n_trees: int,
+        with_mask: bool,
+        in_bag: NDArray[np.uint8] | None = None,
+        n_threads: int = 1,
+    ) -> tuple[NDArray[np.float64], NDArray[np.uint8] | None]: ...
+    def by_tree(
+        self,
+        x: NDArray[Any],
+        y: NDArray[np.int32],
+        weights: NDArray[np.float64],
+        values: NDArray[np.float64],
+        group_offsets: NDArray[np.int64],
+        group_ids: NDArray[np.int32],
+        n_groups: int,
+        n_threads: int = 1,
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]: ...
+
+def node_counts(
+    feature: NDArray[np.int32], right: NDArray[np.int32], leaf_counts: NDArray[np.float64]
+) -> NDArray[np.float64]: ...

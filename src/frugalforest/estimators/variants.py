@@ -1,0 +1,158 @@
+"""Variants of a budget forest: one forest per recipe, each grown until the average bill reaches the budget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from frugalforest.costs import FeatureCosts
+from frugalforest.estimators.light_leaves import without_light_leaves
+from frugalforest.estimators.problem import Rows
+from frugalforest.forest import Forest
+from frugalforest.growing import Growth, TrainingSet, grow
+from frugalforest.growing.progress import progress_bar
+from frugalforest.growing.seeds import Seeds
+
+Floats = NDArray[np.float64]
+
+TREES_PER_ROUND = 16  # charge="forest": these trees are charged by what rows have paid in the rounds before
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How the trees of a variant are grown: by which impurity, and how much prices matter."""
+
+    impurity: Any
+    price_power: float = 1.0  # a split is charged its price to this power
+
+    def __str__(self) -> str:
+        return str(self.impurity) + (f", price_power={self.price_power:g}" if self.price_power != 1 else "")
+
+    def charged(self, costs: FeatureCosts) -> FeatureCosts:
+        """What splits are charged; free features stay free. Shared steps become part of each price, unless power 1."""
+        if self.price_power == 1:
+            return costs
+        return FeatureCosts(np.where(costs.alone > 0, costs.alone**self.price_power, 0.0))
+
+
+@dataclass(frozen=True, eq=False)
+class Variant:
+    """The forest of one recipe, as far as the budget let it grow, and how it does on the validation rows."""
+
+    recipe: Recipe
+    forest: Forest
+    error: Floats  # (n_trees,): after each tree
+    cost: Floats  # (n_trees,): average bill after each tree
+    seeds: Seeds  # (n_trees,): what each tree was grown from
+    is_complete: bool  # all trees that were asked for are there
+    least_cost: float  # average bill of the first trees that read anything, also if beyond the budget; else infinity
+
+    @property
+    def n_trees(self) -> int:
+        """Number of trees within the budget."""
+        return self.forest.n_trees
+
+
+def reads_something(forest: Forest) -> NDArray[np.bool_]:
+    """Whether the trees up to each one have any split at all, (n_trees,); a tree without is the free answer."""
+    return np.logical_or.accumulate(np.diff(forest.node_offsets) > 1)
+
+
+@dataclass(frozen=True, eq=False)
+class _Grown:
+    """Trees, measured on the validation rows."""
+
+    forest: Forest
+    error: Floats  # (n_trees,)
+    cost: Floats  # (n_trees,)
+
+    def within(self, budget: float) -> int:
+        """How many trees stay within the budget; every further tree can only add to the bill."""
+        return int(np.count_nonzero(self.cost <= budget))
+
+
+@dataclass(frozen=True, eq=False)
+class VariantGrower:
+    """Everything that the variants of one fit have in common."""
+
+    training_set: TrainingSet
+    train: Rows
+    growth: Growth  # with any impurity
+    costs: FeatureCosts
+    measure: Callable[[Forest], tuple[Floats, Floats]]  # error and cost of the validation rows, both (n_trees,)
+    no_trees: Forest
+    budget: float  # infinity: no limit
+    min_leaf_share: float
+    n_threads: int
+    verbose: int
+
+    def grow(self, recipe: Recipe, seeds: Seeds) -> tuple[Variant, bool]:
+        """Add trees until the average bill exceeds the budget, drop those beyond -> variant, whether Ctrl-C came.
+
+        Ctrl-C before the first tree raises KeyboardInterrupt.
+        """
+        grown, interrupted = self._grow_until_beyond(recipe, seeds)
+        if grown.forest.n_trees == 0:
+            raise KeyboardInterrupt
+        reads = reads_something(grown.forest)
+        n_within = grown.within(self.budget)
+        variant = Variant(
+            recipe=recipe,
+            forest=grown.forest.first(n_within) if n_within else self.no_trees,
+            error=grown.error[:n_within],
+            cost=grown.cost[:n_within],
+            seeds=seeds[:n_within],
+            is_complete=n_within == len(seeds),
+            least_cost=float(grown.cost[np.argmax(reads)]) if reads.any() else np.inf,
+        )
+        return variant, interrupted
+
+    def _grow_until_beyond(self, recipe: Recipe, seeds: Seeds) -> tuple[_Grown, bool]:
+        paid = np.zeros(self.train.matrix.shape, dtype=bool) if self.growth.charge == "forest" else None
+        grown, interrupted = _Grown(self.no_trees, np.zeros(0), np.zeros(0)), False
+        with progress_bar(self.verbose, len(seeds), f"BudgetForest, {recipe}") as show:
+            try:
+                while not interrupted and len(grown.cost) < len(seeds) and grown.within(self.budget) == len(grown.cost):
+                    new, interrupted = self._grow_some(recipe, seeds, len(grown.cost), paid, show)
+                    if new is None:
+                        break
+                    forest = Forest.joined([grown.forest, new])
+                    grown = _Grown(forest, *self.measure(forest))
+                    if paid is not None:
+                        paid |= new.features_read(self.train.matrix, self.n_threads)
+            except KeyboardInterrupt:  # it came while nothing was growing: what is measured is kept
+                interrupted = True
+        return grown, interrupted
+
+    def _grow_some(
+        self, recipe: Recipe, seeds: Seeds, have: int, paid: NDArray[np.bool_] | None, show: Any
+    ) -> tuple[Forest | None, bool]:
+        """The next trees, and whether Ctrl-C cut them short; None if there is none."""
+        grown = grow(
+            self.training_set,
+            replace(self.growth, impurity=recipe.impurity),
+            recipe.charged(self.costs),
+            seeds[have : have + self._step(have)],
+            paid=paid,
+            n_threads=self.n_threads,
+            on_progress=None if show is None else lambda n: show(have + n),
+        )
+        if show is not None:
+            show(have + grown.n_trees)
+        if grown.n_trees == 0:
+            return None, grown.interrupted
+        forest = Forest.from_arrays(grown.arrays, self.no_trees.n_features)
+        return without_light_leaves(forest, self.min_leaf_share), grown.interrupted
+
+    def _step(self, have: int) -> int:
+        """How many trees to grow before the bill is looked at again; the forest depends on it for "forest" only.
+
+        As many as there are: at most half of the trees are grown in vain, and rows are routed at most twice.
+        """
+        if self.growth.charge == "forest":
+            return TREES_PER_ROUND
+        return max(have, self.n_threads) if np.isfinite(self.budget) else np.iinfo(np.int32).max
