@@ -60,13 +60,14 @@ class Router {
   public:
     Router(Vector<int64_t> node_offsets, Vector<int32_t> feature, Vector<double> threshold, Vector<uint8_t> missing_left,
            Vector<int32_t> right, Vector<int32_t> category_set, Matrix<uint64_t> category_sets, int64_t n_leaves, size_t n_features)
-        : n_features_(n_features), n_words_((n_features + 63) / 64), n_leaves_(static_cast<size_t>(n_leaves)),
-          roots_(node_offsets.data(), node_offsets.data() + node_offsets.shape(0) - 1),
-          sets_(category_sets.data(), category_sets.data() + category_sets.size()) {
-        const size_t n_nodes = feature.shape(0);
-        if (threshold.shape(0) != n_nodes || missing_left.shape(0) != n_nodes || right.shape(0) != n_nodes ||
-            category_set.shape(0) != n_nodes || static_cast<size_t>(node_offsets.data()[roots_.size()]) != n_nodes)
+        : n_features_(n_features), n_words_((n_features + 63) / 64), n_leaves_(static_cast<size_t>(n_leaves)) {
+        const size_t n_nodes = feature.shape(0), n_offsets = node_offsets.shape(0);
+        if (n_offsets == 0 || node_offsets.data()[0] != 0 || node_offsets.data()[n_offsets - 1] != static_cast<int64_t>(n_nodes) ||
+            threshold.shape(0) != n_nodes || missing_left.shape(0) != n_nodes || right.shape(0) != n_nodes ||
+            category_set.shape(0) != n_nodes || category_sets.shape(1) != 4 || n_features >= kCategorical)
             throw std::invalid_argument("Router: arrays of different sizes");
+        roots_.assign(node_offsets.data(), node_offsets.data() + n_offsets - 1);
+        sets_.assign(category_sets.data(), category_sets.data() + category_sets.size());
         nodes_.reserve(n_nodes);
         leaf_of_.assign(n_nodes, -1);
         for (size_t i = 0; i < n_nodes; ++i) add_node(i, feature.data()[i], threshold.data()[i], missing_left.data()[i],
@@ -183,7 +184,7 @@ class Router {
         if (feature < 0) {
             if (right < 0 || static_cast<size_t>(right) >= n_leaves_) throw std::invalid_argument("Router: a leaf that does not exist");
             leaf_of_[i] = right;
-            nodes_.push_back({-std::numeric_limits<double>::infinity(), static_cast<int32_t>(i), 0});
+            nodes_.push_back({std::numeric_limits<double>::quiet_NaN(), static_cast<int32_t>(i), 0});
             return;
         }
         uint32_t packed = static_cast<uint32_t>(feature) | (missing_left ? kMissingLeft : 0);
@@ -199,7 +200,8 @@ class Router {
     // Every walk ends: children lie behind their parent and in the same tree.
     void check_structure(const int64_t* offsets) const {
         for (size_t t = 0; t < n_trees(); ++t) {
-            if (offsets[t] >= offsets[t + 1]) throw std::invalid_argument("Router: a tree without nodes");
+            if (offsets[t] >= offsets[t + 1] || offsets[t + 1] > static_cast<int64_t>(nodes_.size()))
+                throw std::invalid_argument("Router: a tree without nodes");
             for (int64_t i = offsets[t]; i < offsets[t + 1]; ++i) {
                 const int64_t right = nodes_[static_cast<size_t>(i)].right;
                 if (leaf_of_[static_cast<size_t>(i)] < 0 && (right <= i + 1 || right >= offsets[t + 1]))

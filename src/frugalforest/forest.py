@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from frugalforest import _core
 from frugalforest.costs import FeatureCosts
 from frugalforest.growing.params import groups_by_feature
+from frugalforest.growing.weights import on_grid
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -189,8 +190,7 @@ class Forest:
         n_threads: int = 1,
     ) -> tuple[Floats, Floats]:
         """Error and mean bill after each tree, both (n_trees,): where every curve comes from."""
-        if weights is None:
-            weights = np.ones(len(labels))
+        weights = np.ones(len(labels)) if weights is None else on_grid(weights)  # exact: threads add in any order
         offsets, ids = groups_by_feature(costs)
         wrong, bought, touched = self._router.by_tree(
             rows, labels, weights, np.ascontiguousarray(values), offsets, ids, len(costs.shared), n_threads
@@ -214,8 +214,9 @@ class Forest:
 
     @cached_property
     def leaf_shares(self) -> Floats:
-        """Class shares of each leaf, (n_leaves, n_classes)."""
-        return self.leaf_counts / self.leaf_counts.sum(axis=1, keepdims=True)
+        """Class shares of each leaf, (n_leaves, n_classes); equal shares where a leaf has no weight."""
+        weight = self.leaf_counts.sum(axis=1, keepdims=True)
+        return np.where(weight > 0, self.leaf_counts, 1.0) / np.where(weight > 0, weight, self.n_classes)
 
     # ---- nodes
 

@@ -1,7 +1,8 @@
 """Random problems of tree growing, and how one problem is grown by the compiled core and by the naive twin.
 
-Weights and targets are dyadic (eighths, quarters, or on the grid of growing/weights.py), so that every sum is exact and a
-difference between the two is a difference in the rules. `random_problem(seed)` is a function of the seed: a failure is repeated by its number.
+Weights and targets are dyadic (eighths, quarters, or on the grid of growing/weights.py), so that every sum is exact
+and a difference between the two is a difference in the rules. `random_problem(seed)` is a function of the seed: a
+failure is repeated by its number.
 """
 
 from __future__ import annotations

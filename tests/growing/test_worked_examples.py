@@ -1,4 +1,4 @@
-"""The paper's worked examples by the compiled engines and by BudgetForestClassifier; by the twin: tests/test_naive.py."""
+"""The paper's worked examples by the compiled engines and BudgetForestClassifier; by the twin: tests/test_naive.py."""
 
 from dataclasses import replace
 
