@@ -91,6 +91,7 @@ class Problem:
     tradeoff: float
     max_depth: int | None
     max_features: int
+    skip_constants: bool
     min_samples_leaf: int
     min_samples_split: int
     thresholds: str
@@ -131,6 +132,7 @@ def grow_tree(
     tradeoff: float = 0.0,
     max_depth: int | None = None,
     max_features: int | None = None,
+    skip_constants: bool = False,
     min_samples_leaf: int = 1,
     min_samples_split: int = 2,
     thresholds: str = "all",
@@ -176,6 +178,7 @@ def grow_tree(
         tradeoff=float(tradeoff),
         max_depth=max_depth,
         max_features=n_features if max_features is None else max_features,
+        skip_constants=skip_constants,
         min_samples_leaf=min_samples_leaf,
         min_samples_split=min_samples_split,
         thresholds=thresholds,
@@ -539,7 +542,8 @@ def candidate_features(p: Problem, node_seed: int, rows: list[int], used: set[in
     order = list(range(p.n_features))
     stream = Stream(node_seed)
     for i in range(p.n_features):
-        if len(drawn) == p.max_features:
+        n_drawn = len(drawn) if p.skip_constants else i
+        if n_drawn >= p.max_features and drawn:
             break
         j = i + below(stream, p.n_features - i)
         order[i], order[j] = order[j], order[i]

@@ -437,6 +437,7 @@ void bind_growing(nb::module_& m) {
         .def_rw("tradeoff", &GrowParams::tradeoff)
         .def_rw("max_depth", &GrowParams::max_depth)
         .def_rw("max_features", &GrowParams::max_features)
+        .def_rw("skip_constants", &GrowParams::skip_constants)
         .def_rw("min_samples_leaf", &GrowParams::min_samples_leaf)
         .def_rw("min_samples_split", &GrowParams::min_samples_split)
         .def_rw("random_thresholds", &GrowParams::random_thresholds)

@@ -292,7 +292,7 @@ class HistogramGrower {
         std::iota(features_.begin(), features_.end(), 0u);
         Stream stream(node_seed_);
         uint32_t searched = 0;
-        for (uint32_t i = 0; i < m && searched < params_.max_features; ++i) {
+        for (uint32_t i = 0; i < m && !has_enough_features(params_, i, searched); ++i) {
             std::swap(features_[i], features_[i + stream.below(m - i)]);
             const uint32_t f = features_[i];
             if (is_constant(node, f) || !prices_.allows(f)) continue;

@@ -50,11 +50,18 @@ struct GrowParams {
     double tradeoff = 0;
     uint32_t max_depth = 0xFFFFFFFFu;
     uint32_t max_features = 0xFFFFFFFFu;
+    bool skip_constants = false;  // max_features counts features that are not constant in the node
     uint32_t min_samples_leaf = 1;
     uint32_t min_samples_split = 2;
     bool random_thresholds = false;
     bool bootstrap = true;
 };
+
+// Whether enough features have been drawn: max_features of them, and one at least that may split the node.
+inline bool has_enough_features(const GrowParams& params, uint32_t n_drawn, uint32_t n_searched) {
+    if (params.skip_constants) return n_searched >= params.max_features;
+    return n_drawn >= params.max_features && n_searched > 0;
+}
 
 // How many thresholds the paper draws in a node of this size (Nan et al. 2015, section 3).
 inline int n_random_thresholds(size_t size) { return size > 2000 ? 80 : size > 500 ? 40 : 20; }

@@ -42,6 +42,7 @@ class GrowParams:
     tradeoff: float
     max_depth: int
     max_features: int
+    skip_constants: bool
     min_samples_leaf: int
     min_samples_split: int
     random_thresholds: bool
@@ -55,7 +56,7 @@ class ImpuritySpec:
     power: int
     coefficients: list[float]
     exponents: list[int]
-    function: Callable[[NDArray[np.float64]], float] | None
+    function: Callable[[NDArray[np.float64]], NDArray[np.float64]] | None
     def __init__(self) -> None: ...
 
 class Costs:

@@ -272,6 +272,7 @@ def random_growth(n_features: int, n_classes: int, rng: np.random.Generator, **f
         "bootstrap": bool(rng.random() < 0.5),
         **OBJECTIVES[rng.choice(["risk", "risk", "penalized 0", "penalized"])],
     }
+    options["skip_constants"] = bool(rng.random() < 0.5)
     options |= fixed
     if options["objective"] == "penalized":
         options.setdefault("tradeoff", float(rng.choice([2.0**-10, 2.0**-6, 0.125, 4])))

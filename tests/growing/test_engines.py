@@ -30,8 +30,8 @@ from growing.problems import (
     twin,
 )
 
-N_PROBLEMS = int(os.environ.get("FRUGALFOREST_PROBLEMS", 1200))
-N_BLOCKS = 12
+N_PROBLEMS = int(os.environ.get("FRUGALFOREST_PROBLEMS", 1000))
+N_BLOCKS = 10
 NO_LIMITS = {"max_depth": None, "max_distinct_features": None, "max_tree_cost": None, "max_features": None}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal, Self
 
 from frugalforest.estimators.base import ForestClassifierBase
-from frugalforest.estimators.checks import check_choice, check_number, check_whole_number
+from frugalforest.estimators.checks import check_choice, check_flag, check_number, check_whole_number
 from frugalforest.estimators.light_leaves import without_light_leaves
 from frugalforest.estimators.problem import Problem
 from frugalforest.forest import Forest
@@ -29,7 +29,10 @@ class StandardForestClassifier(ForestClassifierBase):
     criterion : {"gini", "entropy"}, default="gini"
         Impurity whose decrease a split is chosen by.
     max_features : {"sqrt", "log2"}, int, float or None, default="sqrt"
-        Features tried per node: a number, a share, or None for all.
+        Features drawn per node: a number, a share, or None for all.
+    skip_constant_features : bool, default=False
+        Draw until max_features features are found that are not constant in the node. Breiman's forest, and
+        scikit-learn's, count constant ones too; with many one-hot columns this is the better forest, and dearer.
     feature_costs : FeatureCosts, array, dict or Series, default=None
         What features cost, for the bill; None: every feature costs 1. Costs with names follow the columns of X.
     max_depth : int, default=None
@@ -106,6 +109,7 @@ class StandardForestClassifier(ForestClassifierBase):
         *,
         criterion: Literal["gini", "entropy"] = "gini",
         max_features: Any = "sqrt",
+        skip_constant_features: bool = False,
         feature_costs: Any = None,
         max_depth: int | None = None,
         min_samples_split: int = 2,
@@ -127,6 +131,7 @@ class StandardForestClassifier(ForestClassifierBase):
         self.n_estimators = n_estimators
         self.criterion = criterion
         self.max_features = max_features
+        self.skip_constant_features = skip_constant_features
         self.feature_costs = feature_costs
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
@@ -176,6 +181,7 @@ class StandardForestClassifier(ForestClassifierBase):
     def _check_parameters(self) -> None:
         self._check_common()
         check_choice(self.criterion, "criterion", ("gini", "entropy"))
+        check_flag(self.skip_constant_features, "skip_constant_features")
         check_whole_number(self.max_distinct_features, "max_distinct_features", 1, or_none=True)
         check_number(self.max_tree_cost, "max_tree_cost", 0, or_none=True)
 
@@ -184,6 +190,7 @@ class StandardForestClassifier(ForestClassifierBase):
             impurity=Gini() if self.criterion == "gini" else Entropy(),
             splitting="expected",
             objective="penalized",
+            skip_constants=self.skip_constant_features,
             max_distinct_features=self.max_distinct_features,
             max_tree_cost=self.max_tree_cost,
             **self._common_growth(n_features),

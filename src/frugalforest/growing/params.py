@@ -34,6 +34,7 @@ class Growth:
     thresholds: Thresholds = "all"
     max_depth: int | None = None
     max_features: int | None = None
+    skip_constants: bool = False
     min_samples_leaf: int = 1
     min_samples_split: int = 2
     max_distinct_features: int | None = None
@@ -51,6 +52,7 @@ class Growth:
         params.random_thresholds = self.thresholds == "random"
         params.max_depth = _or_no_limit(self.max_depth)
         params.max_features = _or_no_limit(self.max_features)
+        params.skip_constants = bool(self.skip_constants)
         params.min_samples_leaf = int(self.min_samples_leaf)
         params.min_samples_split = int(self.min_samples_split)
         params.bootstrap = bool(self.bootstrap)
