@@ -79,6 +79,7 @@ class Problem:
     n_classes: int
     draws: list[int]
     weights: list[float]
+    weighted_targets: list[float]
     class_weight: list[float]
     price: list[float]
     tree_seed: int
@@ -120,6 +121,7 @@ def grow_tree(
     n_classes: int | None = None,
     draws: Any = None,
     weights: Any = None,
+    weighted_targets: Any = None,
     class_weight: Any = None,
     price: Any = None,
     tree_seed: int = 0,
@@ -146,7 +148,8 @@ def grow_tree(
     """Grow one tree; nodes in preorder.
 
     Without `costs` (own, shared, membership (n_features, n_groups)) there are no groups and `price` is the own cost;
-    without `price` it is the cost of each feature bought alone. `labels` are targets if `impurity` is "variance".
+    without `price` it is the cost of each feature bought alone. `labels` are targets if `impurity` is "variance", and
+    `weighted_targets` (weight * target, rounded to a grid by whoever calls) is what is summed.
     """
     codes = np.asarray(codes)
     n_features, n_rows = codes.shape
@@ -158,6 +161,8 @@ def grow_tree(
         cost_model = Costs(_floats(price if price is not None else [1.0] * n_features), [], [[]] * n_features)
     else:
         cost_model = Costs(_floats(costs[0]), _floats(costs[1]), np.asarray(costs[2], dtype=bool).tolist())
+    if weighted_targets is None and isinstance(impurity, str):
+        weighted_targets = np.asarray(labels, dtype=float) * (1.0 if weights is None else np.asarray(weights))
     problem = Problem(
         codes=codes.astype(int).tolist(),
         n_bins=[int(b) for b in n_bins],
@@ -166,6 +171,7 @@ def grow_tree(
         n_classes=len(class_weight),
         draws=[int(d) for d in (draws if draws is not None else [1] * n_rows)],
         weights=_floats(weights if weights is not None else [1.0] * n_rows),
+        weighted_targets=_floats(weighted_targets if weighted_targets is not None else []),
         class_weight=_floats(class_weight),
         price=_floats(price) if price is not None else [cost_model.of_set({f}) for f in range(n_features)],
         tree_seed=int(tree_seed),
@@ -256,9 +262,8 @@ def counts_of(p: Problem, rows: list[int]) -> tuple[float, ...]:
     if p.is_regression:
         total, weighted = 0.0, 0.0
         for r in rows:
-            w = p.draws[r] * p.weights[r]
-            total += w
-            weighted += w * p.labels[r]
+            total += p.draws[r] * p.weights[r]
+            weighted += p.draws[r] * p.weighted_targets[r]
         return total, weighted
     sums = [0.0] * p.n_classes
     for r in rows:

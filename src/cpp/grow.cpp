@@ -29,16 +29,17 @@ class TrainingSet {
     TrainingSet(Matrix<uint8_t> codes, Vector<int32_t> n_bins, Vector<uint8_t> is_categorical, Vector<double> edges,
                 Vector<int64_t> edge_offsets, Vector<double> bin_min, Vector<double> bin_max, Vector<int64_t> bin_offsets,
                 std::optional<Vector<int32_t>> labels, std::optional<Vector<double>> targets,
-                std::optional<Vector<double>> weights, Vector<double> class_weight)
+                std::optional<Vector<double>> weighted_targets, std::optional<Vector<double>> weights, Vector<double> class_weight)
         : arrays_{codes, n_bins, is_categorical, edges, edge_offsets, bin_min, bin_max, bin_offsets, class_weight},
           labels_(labels),
           targets_(targets),
+          weighted_targets_(weighted_targets),
           weights_(weights) {
         const size_t m = codes.shape(0), n = codes.shape(1);
         const auto fits = [&](const auto& array, size_t size) { return !array || array->shape(0) == size; };
         if (n_bins.shape(0) != m || is_categorical.shape(0) != m || edge_offsets.shape(0) != m + 1 ||
             bin_offsets.shape(0) != m + 1 || !fits(labels, n) || !fits(targets, n) || !fits(weights, n) ||
-            bool(labels) == bool(targets) || n >= 0xFFFFFFF0u)
+            !fits(weighted_targets, n) || bool(targets) != bool(weighted_targets) || bool(labels) == bool(targets) || n >= 0xFFFFFFF0u)
             throw std::invalid_argument("TrainingSet: arrays of different sizes");
         data = {n,
                 m,
@@ -53,6 +54,7 @@ class TrainingSet {
                 bin_offsets.data(),
                 labels ? labels->data() : nullptr,
                 targets ? targets->data() : nullptr,
+                weighted_targets ? weighted_targets->data() : nullptr,
                 weights ? weights->data() : nullptr,
                 class_weight.data()};
     }
@@ -74,7 +76,7 @@ class TrainingSet {
                Vector<double>, Vector<int64_t>, Vector<double>>
         arrays_;
     std::optional<Vector<int32_t>> labels_;
-    std::optional<Vector<double>> targets_, weights_;
+    std::optional<Vector<double>> targets_, weighted_targets_, weights_;
     std::unique_ptr<ClassOrder> class_order_;
     std::unique_ptr<RowMajorCodes> row_major_;
 };
@@ -390,7 +392,8 @@ nb::tuple grow_trees(TrainingSet& set, const GrowParams& params, const Costs& co
     if (engine != "auto" && engine != "bisection" && engine != "histogram")
         throw std::invalid_argument("unknown engine '" + engine + "'; expected 'auto', 'bisection' or 'histogram'");
     const bool bisect = engine != "histogram" && can_bisect(set.data, params, costs.table);
-    if (engine == "bisection" && !bisect) throw std::invalid_argument("bisection needs minimax splits, unit weights and charges by path or always");
+    if (engine == "bisection" && (!bisect || impurity.name == "gini" || impurity.name == "entropy" || impurity.name == "callback"))
+        throw std::invalid_argument("bisection needs an admissible impurity, minimax splits, unit weights and charges by path or always");
     Impurities impurities;
     const Job job{set, params, costs.table, *kernels, bisect};
     const double* cumulative = cumulative_draw_weights ? cumulative_draw_weights->data() : nullptr;
@@ -466,10 +469,10 @@ void bind_growing(nb::module_& m) {
     nb::class_<TrainingSet>(m, "TrainingSet")
         .def(nb::init<Matrix<uint8_t>, Vector<int32_t>, Vector<uint8_t>, Vector<double>, Vector<int64_t>, Vector<double>,
                       Vector<double>, Vector<int64_t>, std::optional<Vector<int32_t>>, std::optional<Vector<double>>,
-                      std::optional<Vector<double>>, Vector<double>>(),
+                      std::optional<Vector<double>>, std::optional<Vector<double>>, Vector<double>>(),
              nb::arg("codes"), nb::arg("n_bins"), nb::arg("is_categorical"), nb::arg("edges"), nb::arg("edge_offsets"),
              nb::arg("bin_min"), nb::arg("bin_max"), nb::arg("bin_offsets"), nb::arg("labels").none(), nb::arg("targets").none(),
-             nb::arg("weights").none(), nb::arg("class_weight"));
+             nb::arg("weighted_targets").none(), nb::arg("weights").none(), nb::arg("class_weight"));
 
     m.def("grow_trees", &grow_trees, nb::arg("training_set"), nb::arg("params"), nb::arg("costs"), nb::arg("impurity"),
           nb::arg("seeds"), nb::arg("cumulative_draw_weights").none() = nb::none(), nb::arg("n_threads") = 1,

@@ -57,9 +57,8 @@ struct Moments {
     const TrainingData& data;
     int width() const { return 3; }
     void add(Number* bin, const Item& item, uint32_t row) const {
-        const double weight = item.draws * (data.weights ? data.weights[row] : 1.0);
-        bin[0] += weight;
-        bin[1] += weight * data.targets[row];
+        bin[0] += item.draws * (data.weights ? data.weights[row] : 1.0);
+        bin[1] += item.draws * data.weighted_targets[row];
         bin[2] += item.draws;
     }
     Number size(const Number* bin) const { return bin[2]; }

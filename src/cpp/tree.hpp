@@ -31,6 +31,7 @@ struct TrainingData {
     const int64_t* bin_offsets;      // (n_features + 1)
     const int32_t* labels;           // (n_rows), or nullptr for regression
     const double* targets;           // (n_rows), or nullptr for classification
+    const double* weighted_targets;  // (n_rows): weight * target, on a grid of its own so that sums are exact
     const double* weights;           // (n_rows), or nullptr: all 1
     const double* class_weight;      // (n_counts)
 

@@ -86,6 +86,7 @@ class TrainingSet:
         bin_offsets: NDArray[np.int64],
         labels: NDArray[np.int32] | None,
         targets: NDArray[np.float64] | None,
+        weighted_targets: NDArray[np.float64] | None,
         weights: NDArray[np.float64] | None,
         class_weight: NDArray[np.float64],
     ) -> None: ...

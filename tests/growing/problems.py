@@ -84,11 +84,19 @@ class Problem:
         class_weight = None if self.is_regression else self.class_weight
         return TrainingSet(self.binned, weights=self.weights, class_weight=class_weight, **given)
 
+    def weighted_targets(self) -> NDArray[np.float64] | None:
+        """What regression sums, as TrainingSet rounds it."""
+        if not self.is_regression:
+            return None
+        return on_grid(self.labels if self.weights is None else self.labels * self.weights)
+
     def engines(self) -> list[str]:
         """The engines that may grow this problem."""
         growth = self.growth
         weighted = self.weights is not None and not np.all(self.weights == 1)
-        bisection = growth.splitting == "minimax" and growth.objective == "risk" and growth.charge != "forest"
+        admissible = isinstance(growth.impurity, ThresholdPairs | Powers | Polynomial)
+        minimax = admissible and growth.splitting == "minimax" and growth.objective == "risk"
+        bisection = minimax and growth.charge != "forest"
         return ["histogram", "bisection"] if bisection and not weighted and not self.is_regression else ["histogram"]
 
 
@@ -116,6 +124,7 @@ def twin(problem: Problem, tree_seed: int | None = None) -> list[naive.Node]:
         n_classes=problem.n_classes,
         draws=naive.bootstrap_draws(seed, n_rows) if growth.bootstrap else None,
         weights=problem.weights,
+        weighted_targets=problem.weighted_targets(),
         class_weight=None if problem.is_regression else problem.class_weight,
         tree_seed=seed,
         edges=parts(bins.edges, bins.edge_offsets),

@@ -30,7 +30,7 @@ from growing.problems import (
     twin,
 )
 
-N_PROBLEMS = int(os.environ.get("FRUGALFOREST_PROBLEMS", 1000))
+N_PROBLEMS = int(os.environ.get("FRUGALFOREST_PROBLEMS", 800))
 N_BLOCKS = 10
 NO_LIMITS = {"max_depth": None, "max_distinct_features": None, "max_tree_cost": None, "max_features": None}
 
@@ -87,7 +87,7 @@ def test_random_problems(block):
 
 
 @given(st.integers(0, 2**32), st.integers(1, 24), st.integers(1, 4), st.integers(2, 255))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_problems_of_any_small_size(seed, n_rows, n_features, most_bins):
     compare(random_problem(seed, (n_rows, n_features, most_bins)))
 
@@ -184,6 +184,7 @@ BISECTED = [name for name in IMPURITIES if name.split()[0] in ("pairs", "powers"
 @pytest.mark.parametrize("thresholds", ["all", "random"])
 @pytest.mark.parametrize("impurity", BISECTED)
 def test_engines_agree_on_many_rows(impurity, thresholds):
+    n_nodes = 0
     for seed, (n_rows, n_features, most_bins) in enumerate(
         [(600, 20, 255), (1025, 30, 24), (1500, 6, 24), (3000, 8, 255), (8000, 5, 255), (20_000, 6, 255)]
     ):
@@ -193,9 +194,10 @@ def test_engines_agree_on_many_rows(impurity, thresholds):
         problem = replace(problem, weights=None)
         seeds, training_set = tree_seeds(seed, 2), problem.training_set()
         first = compiled(problem, "histogram", seeds=seeds, training_set=training_set)
-        assert len(first["feature"]) > 10
         second = compiled(problem, "bisection", seeds=seeds, training_set=training_set)
         assert_same_arrays(first, second)
+        n_nodes += len(first["feature"])
+    assert n_nodes > 300  # nothing was compared if all were leaves
 
 
 @pytest.mark.parametrize("impurity", ["pairs 0", "powers 5", "polynomial"])
@@ -248,6 +250,45 @@ def test_rows_of_weight_zero_may_be_all_that_was_drawn():
             compare(replace(one, tree_seed=seed), ["auto"])
 
 
+def test_the_best_free_split_is_taken_when_the_best_is_not_worth_its_price():
+    # Minimax gains of Gini may be negative: then a priced split can score above every free one, and still lose to it.
+    n_different = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        codes, labels = rng.integers(0, 4, (4, 30)), rng.integers(0, 3, 30)
+        growth = Growth(Gini(), objective="penalized", tradeoff=2.0**-6)
+        mixed = problem(codes, labels, growth, n_bins=4, n_classes=3, costs=FeatureCosts([0, 1, 0, 1]))
+        compare(mixed)
+        priced = replace(mixed, costs=FeatureCosts([1, 1, 1, 1]))
+        n_different += len(compiled(mixed)["feature"]) > len(compiled(priced)["feature"])
+    assert n_different > 20
+
+
+@pytest.mark.parametrize("repeat_charge", [0.0, 0.5])
+def test_what_rows_have_paid_is_counted_by_draws(repeat_charge):
+    # Copies of one column at the same price: what the drawn rows have paid, and how often they were drawn, decides.
+    rng = np.random.default_rng(2)
+    growth = Growth(ThresholdPairs(), charge="forest", repeat_charge=repeat_charge)
+    costs = FeatureCosts(np.ones(5), groups={"a": Group([0, 1], 0.5), "b": Group([1, 2, 3], 0.25)})
+    for seed in range(20):
+        codes = np.repeat(rng.integers(0, 6, (1, 40)), 5, axis=0)
+        paid = rng.random((40, 5)) < 0.4
+        one = problem(codes, rng.integers(0, 3, 40), growth, costs=costs, paid=paid, tree_seed=seed)
+        compare(replace(one, growth=growth), ["auto"])  # with bootstrap
+
+
+@pytest.mark.parametrize("impurity", [Gini(), Entropy()], ids=str)
+def test_one_class_is_a_leaf_however_its_impurity_rounds(impurity):
+    # log2(n) - n log2(n) / n is not always 0, and 1 - n^2 / n^2 is 0 for two classes if one weighs next to nothing.
+    for splitting in ("expected", "minimax"):
+        growth = Growth(impurity, splitting=splitting, objective="penalized")
+        for n in range(2, 60, 3):
+            one = problem([range(n)], [0] * (n - 1) + [1], growth)
+            compare(one, ["auto"])
+            compare(replace(one, class_weight=np.array([2.0**30, 2.0**-30])), ["auto"])
+            compare(replace(one, class_weight=np.array([1 / 3, 0.7])), ["auto"])
+
+
 @pytest.mark.parametrize("impurity", IMPURITIES)
 def test_one_row_and_one_class(impurity):
     growth = Growth(IMPURITIES[impurity](3))
@@ -287,7 +328,7 @@ def test_a_user_may_write_any_impurity():
     def lopsided(counts):  # neither zero on pure sets nor monotone
         return 1.0 + np.sqrt(counts[:, 0] + 2 * counts[:, -1])
 
-    for seed in range(40):
+    for seed in range(25):
         one = random_problem(7 * 10**7 + seed, impurity="own")
         compare(replace(one, growth=replace(one.growth, impurity=lopsided)), ["auto"])
 

@@ -413,6 +413,27 @@ def test_order_of_rows_does_not_matter_without_bootstrap(growth):
     assert_same_arrays(one, other)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_order_of_rows_does_not_matter_for_regression(weighted):
+    # Sums of w * y are exact only if the two grids together leave room for the products.
+    growth = Growth("variance", splitting="expected", objective="penalized", bootstrap=False, max_depth=5)
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        X, order = rng.random((600, 3)), rng.permutation(600)
+        targets, weights = X[:, 0] + rng.random(600), rng.random(600) if weighted else np.ones(600)
+        bins = Bins.learn(X)
+        one, other = (
+            grow(
+                TrainingSet(bins.transform(X[rows]), targets=targets[rows], weights=weights[rows]),
+                growth,
+                FeatureCosts.unit(3),
+                SEEDS[:1],
+            ).arrays
+            for rows in (np.arange(600), order)
+        )
+        assert_same_arrays(one, other)
+
+
 def test_limits_hold():
     X, y = continuous(400)
     costs = FeatureCosts([1, 2, 3, 4, 5])

@@ -5,15 +5,28 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from frugalforest import FeatureCosts
 from frugalforest.data import MISSING, BinnedData
-from frugalforest.growing import tree_seeds
-from growing.problems import INSTRUCTION_SETS, assert_same_arrays, compare, compiled, make_bins, random_problem
+from frugalforest.growing import Growth, tree_seeds
+from frugalforest.impurities import ThresholdPairs
+from growing.problems import (
+    INSTRUCTION_SETS,
+    Problem,
+    assert_same_arrays,
+    compare,
+    compiled,
+    make_bins,
+    random_problem,
+)
 
 WIDTHS = [1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33]
 AROUND_WORDS = [63, 64, 65, 127, 128, 129, 191, 192, 193, 255, 256, 257]
 # 16, 32 and 64 bytes at a time count to 255 in a byte: 4080, 8160 and 16320 rows.
 AROUND_BLOCKS = [4079, 4080, 4081, 4095, 4096, 4097, 8159, 8160, 8161, 16321]
 FAST = [name for name in INSTRUCTION_SETS if name != "portable"]
+
+
+NO_LIMITS = {"max_distinct_features": None, "max_tree_cost": None, "min_samples_split": 2}
 
 
 def bisected(seed, size, **fixed):
@@ -47,11 +60,22 @@ def test_rows_around_the_width_of_a_vector(n_rows):
         same_on_every_instruction_set(problem)
 
 
+def noise(n_rows, n_features, growth):
+    """255 bins and missing values that say nothing about three classes: trees grow as deep as they may."""
+    rng = np.random.default_rng(n_rows)
+    codes = rng.integers(0, 255, (n_features, n_rows)).astype(np.uint8)
+    codes[rng.random(codes.shape) < 0.05] = MISSING
+    codes[0] %= 250  # one column without
+    bins = make_bins([255] * n_features, [False] * n_features, rng)
+    return Problem(BinnedData(codes, bins), rng.integers(0, 3, n_rows), 3, growth, FeatureCosts.unit(n_features))
+
+
 @pytest.mark.parametrize("max_features", [None, 2])
 @pytest.mark.parametrize("n_rows", AROUND_BLOCKS)
 def test_rows_around_the_length_of_a_block(n_rows, max_features):
-    arrays = same_on_every_instruction_set(bisected(n_rows, (n_rows, 4, 255), max_features=max_features, max_depth=7))
-    assert len(arrays["feature"]) > 10
+    problem = noise(n_rows, 4, Growth(ThresholdPairs(), max_depth=7, max_features=max_features))
+    arrays = same_on_every_instruction_set(problem)
+    assert len(arrays["feature"]) > 100
 
 
 @pytest.mark.parametrize("n_features", [1, 2, 4, 7, 8, 9, 16, 17, 40, 129])

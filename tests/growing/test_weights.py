@@ -80,6 +80,15 @@ def test_nothing_stays_nothing(values):
     np.testing.assert_array_equal(on_grid(values), values)
 
 
+@pytest.mark.parametrize("value", [1e306, 1e-300, 1e-320, 5e-324])
+def test_the_largest_and_the_least_weights(value):
+    # Only their ratios matter: whoever weighs in 1e-320 gets a forest all the same.
+    grid = on_grid(np.full(10, value))
+    assert np.isfinite(grid).all()
+    assert (grid == grid[0]).all()
+    assert grid[0] > 0
+
+
 def test_a_total_that_is_a_power_of_two_still_fits():
     # sum * 256 = 2^52 steps of the grid at most: 2^53 would be one bit too many.
     values = np.full(4, 0.25)

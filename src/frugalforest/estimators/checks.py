@@ -65,6 +65,8 @@ def check_weights(sample_weight: Any, n_rows: int) -> Floats | None:
         )
     if not weights.any():
         raise ValueError("sample_weight is zero for every row; give at least one row a positive weight.")
+    if weights.max(initial=0.0) > 1e300 / max(1, n_rows):
+        raise ValueError("sample_weight is so large that its sum overflows; divide all weights by their mean.")
     return weights
 
 

@@ -54,7 +54,8 @@ class TrainingSet:
             bin_max=bins.bin_max,
             bin_offsets=bins.bin_offsets,
             labels=labels,
-            targets=None if targets is None else on_grid(targets),
+            targets=None if targets is None else np.ascontiguousarray(targets, dtype=np.float64),
+            weighted_targets=None if targets is None else on_grid(targets if weights is None else targets * weights),
             weights=None if weights is None else on_grid(weights),
             class_weight=np.ascontiguousarray(class_weight, dtype=np.float64),
         )

@@ -1,0 +1,77 @@
+"""Ours and our peers, each at 40 trees grown to purity, and how each is fitted and asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from sklearn.ensemble import RandomForestClassifier
+
+import frugalforest as ff
+
+THREADS = 2
+
+
+@dataclass(frozen=True)
+class Competitor:
+    make: Callable[[int], Any]  # number of trees -> estimator
+    fit: Callable[[Any, Any, Any], Any]
+    predict: Callable[[Any, Any], Any]
+    is_ours: bool = False
+
+
+def _fit(model, X, y):
+    return model.fit(X, y)
+
+
+def _fit_budget(model, X, y):
+    # A small eval_set: the time is that of binning and growing, on all rows.
+    return model.fit(X, y, eval_set=(X[:1000], y[:1000]))
+
+
+def _predict(model, X):
+    return model.predict(X)
+
+
+def _predict_with_bill(model, X):
+    return model.predict_with_cost(X)
+
+
+def lightgbm_forest(n_trees: int):
+    """LightGBM's rf mode, deep: without a large histogram pool it would recompute histograms, which is unfair to it."""
+    from lightgbm import LGBMClassifier
+
+    return LGBMClassifier(
+        boosting_type="rf",
+        n_estimators=n_trees,
+        num_leaves=4096,
+        min_child_samples=1,
+        min_child_weight=0.0,
+        bagging_freq=1,
+        bagging_fraction=0.632,
+        histogram_pool_size=4096,
+        n_jobs=THREADS,
+        random_state=0,
+        verbose=-1,
+    )
+
+
+COMPETITORS = {
+    "BudgetForest": Competitor(
+        lambda n: ff.BudgetForestClassifier(alpha=0, n_estimators=n, n_jobs=THREADS, random_state=0),
+        _fit_budget,
+        _predict_with_bill,
+        is_ours=True,
+    ),
+    "StandardForest sqrt": Competitor(
+        lambda n: ff.StandardForestClassifier(n, n_jobs=THREADS, random_state=0), _fit, _predict_with_bill, is_ours=True
+    ),
+    "scikit-learn all features": Competitor(
+        lambda n: RandomForestClassifier(n, max_features=None, n_jobs=THREADS, random_state=0), _fit, _predict
+    ),
+    "scikit-learn sqrt": Competitor(
+        lambda n: RandomForestClassifier(n, n_jobs=THREADS, random_state=0), _fit, _predict
+    ),
+    "LightGBM rf": Competitor(lightgbm_forest, _fit, _predict),
+}
