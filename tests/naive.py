@@ -455,10 +455,7 @@ def numeric_stumps(p: Problem, node_seed: int, feature: int, rows: list[int]) ->
     values = sorted(present - {MISSING})
     if not values:
         return
-    if p.thresholds == "all":
-        between = values[:-1]
-    else:
-        between = sorted(drawn_thresholds(p, node_seed, feature, rows))
+    between = values[:-1] if p.thresholds == "all" else sorted(drawn_thresholds(p, node_seed, feature, rows))
     for t in between:
         yield Stump.numeric(t, missing_left=False)
     if MISSING in present:

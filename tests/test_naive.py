@@ -540,7 +540,10 @@ def test_max_features_skips_constant_features():
     codes = rng.integers(0, 2, (12, 60))
     codes[::2] = 1
     labels = rng.integers(0, 2, 60)
-    roots = [grow_tree(codes, [2] * 12, labels, max_features=1, skip_constants=True, max_depth=1, tree_seed=seed)[0] for seed in range(60)]
+    roots = [
+        grow_tree(codes, [2] * 12, labels, max_features=1, skip_constants=True, max_depth=1, tree_seed=seed)[0]
+        for seed in range(60)
+    ]
     assert {n.feature for n in roots} == {1, 3, 5, 7, 9, 11}
     everything = grow_tree(codes, [2] * 12, labels, max_depth=1)[0]
     assert grow_tree(codes, [2] * 12, labels, max_features=6, skip_constants=True, max_depth=1)[0] == everything

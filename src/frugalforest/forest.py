@@ -1,12 +1,12 @@
 """Forest: trees as immutable flat arrays, and everything one can read off them.
 
-Nodes of all trees lie one behind the other, each tree in preorder: the left child of node i is i + 1, the right child is
-right[i]. A leaf has feature -1, and right[i] is its row in leaf_counts.
+Nodes of all trees lie one behind the other, each tree in preorder: the left child of node i is i + 1, the right child
+is right[i]. A leaf has feature -1, and right[i] is its row in leaf_counts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -52,10 +52,11 @@ class Forest:
     _cache: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, NDArray[Any]], n_features: int) -> Forest:
+    def from_arrays(cls, arrays: Mapping[str, Any], n_features: int) -> Forest:
         """A forest from arrays by name; further names are ignored."""
         names = {f.name for f in fields(cls)} - {"n_features", "_cache"}
-        return cls(n_features=n_features, **{name: arrays[name] for name in names})
+        chosen: dict[str, Any] = {name: arrays[name] for name in names}
+        return cls(n_features=n_features, **chosen)
 
     @classmethod
     def without_trees(cls, n_features: int, n_classes: int) -> Forest:
@@ -85,8 +86,12 @@ class Forest:
         arrays = {
             "node_offsets": _join_offsets([f.node_offsets for f in forests]),
             "leaf_offsets": _join_offsets([f.leaf_offsets for f in forests]),
-            "right": np.concatenate([(f.right + np.where(f.feature < 0, leaf, node)).astype(np.int32) for f, node, leaf, _ in parts]),
-            "category_set": np.concatenate([np.where(f.category_set < 0, -1, f.category_set + s).astype(np.int32) for f, _, _, s in parts]),
+            "right": np.concatenate(
+                [(f.right + np.where(f.feature < 0, leaf, node)).astype(np.int32) for f, node, leaf, _ in parts]
+            ),
+            "category_set": np.concatenate(
+                [np.where(f.category_set < 0, -1, f.category_set + s).astype(np.int32) for f, _, _, s in parts]
+            ),
         }
         for name in ("feature", "threshold", "missing_left", "category_sets", "leaf_counts"):
             arrays[name] = np.concatenate([getattr(f, name) for f in forests])
@@ -119,7 +124,10 @@ class Forest:
         if n_trees >= self.n_trees:
             return self
         nodes, leaves = self.node_offsets[n_trees], self.leaf_offsets[n_trees]
-        arrays = {name: getattr(self, name)[:nodes] for name in ("feature", "threshold", "missing_left", "right", "category_set")}
+        arrays = {
+            name: getattr(self, name)[:nodes]
+            for name in ("feature", "threshold", "missing_left", "right", "category_set")
+        }
         return Forest.from_arrays(
             arrays
             | {
@@ -169,7 +177,9 @@ class Forest:
 
         in_bag: (n_trees, n_rows), trees that a row leaves out.   -> (n_rows, k), (n_rows, n_features) or None
         """
-        sums, mask = self._router.evaluate(rows, np.ascontiguousarray(values), self.n_trees, with_mask, in_bag, n_threads)
+        sums, mask = self._router.evaluate(
+            rows, np.ascontiguousarray(values), self.n_trees, with_mask, in_bag, n_threads
+        )
         return sums, None if mask is None else mask.view(np.bool_)
 
     def features_read(self, rows: NDArray[Any], n_threads: int = 1) -> Mask:
@@ -228,7 +238,8 @@ class Forest:
     def gini_decrease(self) -> Floats:
         """Decrease of Gini impurity by the splits on each feature, averaged over trees, (n_features,).
 
-        One measure for every kind of forest, whatever it was grown by: sum of n F(S) - n_L F(L) - n_R F(R), over n of the root.
+        One measure for every kind of forest, whatever it was grown by: the sum of n F(S) - n_L F(L) - n_R F(R), over n
+        of the root.
         """
         decrease = np.zeros(self.n_features)
         if self.n_trees == 0:
@@ -254,7 +265,9 @@ class Forest:
             words = self.category_sets[self.category_set[i]]
             categories = frozenset(c for c in range(255) if int(words[c >> 6]) >> (c & 63) & 1)
         left, right = i + 1 - first, int(self.right[i]) - first
-        return Node(int(self.feature[i]), float(self.threshold[i]), categories, bool(self.missing_left[i]), left, right, None)
+        return Node(
+            int(self.feature[i]), float(self.threshold[i]), categories, bool(self.missing_left[i]), left, right, None
+        )
 
 
 def _join_offsets(offsets: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:

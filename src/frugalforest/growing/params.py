@@ -78,7 +78,11 @@ class Growth:
         spec = _core.ImpuritySpec()
         match self.impurity:
             case ThresholdPairs(alpha=alpha, offset=offset):
-                spec.name, spec.alpha, spec.offset = "pairs", float(alpha), float(alpha) * float(alpha) if offset else 0.0
+                spec.name, spec.alpha, spec.offset = (
+                    "pairs",
+                    float(alpha),
+                    float(alpha) * float(alpha) if offset else 0.0,
+                )
             case Powers(power=power):
                 spec.name, spec.power = "powers", int(power)
             case Polynomial(terms=terms):
@@ -99,7 +103,9 @@ class Growth:
             case function if callable(function):
                 spec.name, spec.function = "callback", lambda counts: np.ascontiguousarray(evaluate(function, counts))
             case other:
-                raise TypeError(f"impurity is {other!r}; expected one of frugalforest.impurities or a function of class counts.")
+                raise TypeError(
+                    f"impurity is {other!r}; expected one of frugalforest.impurities or a function of class counts."
+                )
         return spec
 
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def progress_bar(verbose: bool | int, n_trees: int, what: str) -> Iterator[Callable[[int], None] | None]:
-    """Yield a function to call with the number of finished trees, or None when not verbose. Uses tqdm where installed."""
+    """Yield a function to call with the number of finished trees, or None when not verbose; tqdm where installed."""
     if not verbose:
         yield None
         return

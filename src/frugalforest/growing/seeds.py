@@ -17,5 +17,5 @@ def root_seed(random_state: int | np.random.RandomState | None) -> int:
 
 
 def tree_seeds(seed: int, n_trees: int, *key: int) -> Seeds:
-    """Seeds of n_trees trees; `key` keeps several forests of one fit apart. A longer forest starts with the same trees."""
-    return np.random.SeedSequence(seed, spawn_key=key).generate_state(n_trees, np.uint64)
+    """Seeds of n_trees trees; `key` keeps the forests of one fit apart. A longer forest starts with the same trees."""
+    return np.random.SeedSequence(seed, spawn_key=key).generate_state(n_trees, np.uint64).astype(np.uint64)
