@@ -10,7 +10,8 @@ from sklearn.model_selection import train_test_split
 
 import frugalforest as ff
 
-N_SPLITS, N_TEST = 20, 200
+SEEDS = range(100, 150)  # of the random splits; the options below were tried out on seeds 0 to 19, which flatter them
+N_TEST = 200
 BUDGETS = (2, 8, 14, 20)
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -22,7 +23,7 @@ costs = data.feature_costs  # 30 features: 10 measurements, each paid once, time
 results = {}  # who -> a list of (error, average bill), one of each split
 spent_on = {measurement: [] for measurement in costs.group_names}
 
-for seed in range(N_SPLITS):
+for seed in SEEDS:
     X, X_test, y, y_test = train_test_split(data.X, data.y, test_size=N_TEST, stratify=data.y, random_state=seed)
     options = {"feature_costs": costs, "random_state": seed}
     # price_power: grow trees that mind the prices and trees that do not; validation chooses, the budget holds for both.
@@ -39,7 +40,7 @@ for seed in range(N_SPLITS):
         spent_on[measurement].append(costs.of_rows(bought & members).mean())
 
 print(f"{data.X.shape[0]} cases, {len(costs)} features; reading all of them costs {costs.total:.2f} (made-up prices).")
-print(f"Means over {N_SPLITS} random splits, seeds 0 to {N_SPLITS - 1}: {len(X)} cases to learn, {N_TEST} to test.\n")
+print(f"Means over {len(SEEDS)} random splits, seeds {SEEDS[0]} to {SEEDS[-1]}: {len(X)} to learn, {N_TEST} to test.\n")
 print(f"{'':26}{'error':>9}{'bill':>9}{'saved':>9}")
 for name, pairs in results.items():
     error, bill = np.mean(pairs, axis=0)

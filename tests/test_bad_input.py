@@ -237,6 +237,7 @@ COMMON = {
 }
 ONE = {
     ff.StandardForestClassifier: {
+        "skip_constant_features": ([1, None, "yes"], "expected True or False"),
         "criterion": (["squared", None, Gini()], "expected one of 'gini', 'entropy'"),
         "max_distinct_features": ([0, 1.5, "two"], "whole number of at least 1 or None"),
         "max_tree_cost": ([-1, np.inf, np.nan, "much"], "finite number of at least 0 or None"),

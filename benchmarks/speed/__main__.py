@@ -2,8 +2,8 @@
 
     FRUGALFOREST_DATA=folder python -m benchmarks.speed [--data covertype ...] [--repeats 3] [--quick]
 
-40 trees, two threads, best of 3 (of fewer for whoever needs more than a minute); binning is part of fitting. `--quick` times peers on the large
-simulated set over four trees and multiplies by ten; such rows say so in `trees_timed`.
+40 trees, two threads, best of 3 (of fewer for whoever needs more than a minute); binning is part of fitting. `--quick`
+times peers on the large simulated set over four trees and multiplies by ten; such rows say so in `trees_timed`.
 """
 
 from __future__ import annotations

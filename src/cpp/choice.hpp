@@ -22,8 +22,12 @@ class Gains {
             for (Counts* counts : {&total_, &n_, &left_, &right_}) counts->resize(static_cast<size_t>(k));
     }
 
-    // raw: counts before class weights.
-    void enter_node(const double* raw) {
+    // raw: counts before class weights. The second form is for a node that has only k of the classes.
+    void enter_node(const double* raw) { enter_node(raw, class_weight_, k_); }
+
+    void enter_node(const double* raw, const double* class_weight, int k_present) {
+        class_weight_ = class_weight;
+        k_ = k_present;
         for (int c = 0; c < k(); ++c) {
             at(total_, c) = raw[c];
             at(n_, c) = class_weight_[c] * raw[c];

@@ -57,6 +57,9 @@ class MinimaxGrower {
           samples_features_(params.max_features < data.n_features),
           uses_stale_bounds_(!params.random_thresholds && !samples_features_),
           evaluate_(values_for<Impurity, K>(kernels.instruction_set)),
+          evaluate_two_(values_for<Impurity, 2>(kernels.instruction_set)),
+          leaves_out_absent_(K == 0 && !std::is_same_v<Impurity, PolynomialSum> &&
+                             std::none_of(data.is_categorical, data.is_categorical + data.n_features, [](uint8_t c) { return c; })),
           class_rows_(static_cast<size_t>(k_)),
           counts_(static_cast<size_t>(k_)),
           raw_(static_cast<size_t>(k_)),
@@ -146,10 +149,10 @@ class MinimaxGrower {
     void grow_node(Pending node) {
         const uint32_t number = tree_.add_node(node.parent, node.is_right);
         for (int c = 0; c < k_; ++c) raw_[static_cast<size_t>(c)] = counts_[static_cast<size_t>(c)];
-        gains_.enter_node(raw_.data());
+        gains_.enter_node(raw_.data(), data_.class_weight, data_.n_counts);
         const bool is_leaf = node.depth >= params_.max_depth || node.size < params_.min_samples_split || !(gains_.parent() > 0);
         if (is_leaf || !split_node(node, number)) {
-            gains_.enter_node(raw_.data());
+            gains_.enter_node(raw_.data(), data_.class_weight, data_.n_counts);
             tree_.make_leaf(number, gains_.counts());
         }
     }
@@ -189,27 +192,45 @@ class MinimaxGrower {
 
     void enter(const Pending& node) {
         node_ = &node;
-        if (node.is_small) return;
-        ends_.resize(static_cast<size_t>(k_));
+        ends_.resize(counts_.size());
         std::partial_sum(counts_.begin(), counts_.end(), ends_.begin());
+        list_present();
+        gains_.enter_node(present_raw_.data(), present_weight_.data(), n_present_);
+    }
+
+    // Deep nodes have few of the classes: counting only those is faster, and an absent class adds nothing to F.
+    void list_present() {
+        present_rows_.clear();
+        present_ends_.clear();
+        present_raw_.clear();
+        present_weight_.clear();
+        for (size_t c = 0; c < counts_.size(); ++c) {
+            if (counts_[c] == 0 && leaves_out_absent_) continue;
+            present_rows_.push_back(class_rows_[c]);
+            present_ends_.push_back(ends_[c]);
+            present_raw_.push_back(counts_[c]);
+            present_weight_.push_back(data_.class_weight[c]);
+        }
+        n_present_ = static_cast<int>(present_raw_.size());
+        probe_.resize(present_raw_.size());
     }
 
     void count_left(uint32_t f, uint8_t shift, uint8_t t, uint32_t* counts /* OUT */) {
         const uint8_t* codes = column(f) + node_->begin;
         const auto limit = static_cast<uint8_t>(t + shift);
         if (node_->is_small)
-            kernels_.count_small(codes, node_->rows, class_rows_.data(), k_, shift, limit, counts);
+            kernels_.count_small(codes, node_->rows, present_rows_.data(), n_present_, shift, limit, counts);
         else
-            kernels_.count_by_class(codes, ends_.data(), k_, shift, limit, counts);
+            kernels_.count_by_class(codes, present_ends_.data(), n_present_, shift, limit, counts);
     }
 
     uint32_t n_missing(uint32_t f) {
         if (!order_.has_missing[f]) return 0;
         const uint8_t* codes = column(f) + node_->begin;
         if (node_->is_small)
-            kernels_.count_small(codes, node_->rows, class_rows_.data(), k_, 1, 0, probe_.data());
+            kernels_.count_small(codes, node_->rows, present_rows_.data(), n_present_, 1, 0, probe_.data());
         else
-            kernels_.count_by_class(codes, ends_.data(), k_, 1, 0, probe_.data());
+            kernels_.count_by_class(codes, present_ends_.data(), n_present_, 1, 0, probe_.data());
         return std::accumulate(probe_.begin(), probe_.end(), 0u);
     }
 
@@ -280,7 +301,7 @@ class MinimaxGrower {
     // Several bisections in step. Like bisect(): `below` is the last threshold before the crossing.
     void bisect_side_by_side() {
         Bisections& all = side_by_side_;
-        all.start(gains_.parent(), k_);
+        all.start(gains_.parent(), n_present_);
         const uint8_t* base = columns_.data() + node_->begin;
         double* counts = all.sides.raw.data();
         const size_t stride = all.sides.stride;
@@ -289,10 +310,11 @@ class MinimaxGrower {
             const size_t n = all.aim(step);
             if (node_->is_small)
                 kernels_.count_small_many(base, stride_, all.features.data(), all.probe.data(), n, node_->rows,
-                                          class_rows_.data(), k_, counts, stride);
+                                          present_rows_.data(), n_present_, counts, stride);
             else
-                kernels_.count_by_class_many(base, stride_, all.features.data(), all.probe.data(), n, ends_.data(), k_, counts, stride);
-            evaluate_(all.sides, n, gains_.impurity(), parent);
+                kernels_.count_by_class_many(base, stride_, all.features.data(), all.probe.data(), n, present_ends_.data(),
+                                             n_present_, counts, stride);
+            (n_present_ == 2 ? evaluate_two_ : evaluate_)(all.sides, n, gains_.impurity(), parent);
             kernels_.advance_bisections(all.sides.left_value.data(), all.sides.right_value.data(), all.last.data(), n, step,
                                         all.below.data(), all.left_above.data(), all.right_below.data());
         }
@@ -588,13 +610,16 @@ class MinimaxGrower {
         return count;
     }
 
+    double weight_of(const std::vector<uint32_t>& counts) const {
+        double weight = 0;
+        for (size_t c = 0; c < counts.size(); ++c) weight += data_.class_weight[c] * counts[c];
+        return weight;
+    }
+
     // Moves the threshold to the middle of its gap and sends absent missing values to the heavier child.
     void settle_threshold(Split& split) {
         const uint32_t f = split.feature;
-        if (n_missing(f) == 0) {
-            gains_.evaluate(left_counts_.data());
-            split.missing_left = gains_.left_weight() > gains_.right_weight();
-        }
+        if (n_missing(f) == 0) split.missing_left = weight_of(left_counts_) > weight_of(right_counts_);
         if (params_.random_thresholds || split.code + 1 >= data_.n_bins[f]) return;
         uint8_t last_left = 0, first_right = 255;
         const uint8_t* codes = column(f) + node_->begin;
@@ -633,7 +658,8 @@ class MinimaxGrower {
     CategorySearch<Gains<Impurity, K>> category_search_;
     const bool samples_features_, uses_stale_bounds_;
     Bisections side_by_side_;
-    const ValueFunction<Impurity> evaluate_;
+    const ValueFunction<Impurity> evaluate_, evaluate_two_;
+    const bool leaves_out_absent_;  // classes that a node does not have; polynomials and categories know classes by number
 
     uint64_t seed_ = 0, node_seed_ = 0;
     Tree tree_;
@@ -648,6 +674,10 @@ class MinimaxGrower {
     const Pending* node_ = nullptr;
     std::vector<uint64_t> class_rows_;
     std::vector<uint32_t> ends_, counts_, left_counts_, right_counts_, features_;
+    int n_present_ = 0;  // classes that the node has, and their rows, ends, counts and weights
+    std::vector<uint64_t> present_rows_;
+    std::vector<uint32_t> present_ends_;
+    std::vector<double> present_raw_, present_weight_;
     std::vector<double> raw_;
     std::vector<uint32_t> probe_;
     bool left_fits_ = true, right_fits_ = true;

@@ -1,4 +1,4 @@
-"""Table 1 of Nan, Wang and Saligrama (2015), the Forest rows: share of features read and test error, by number of trees.
+"""Table 1 of Nan, Wang and Saligrama (2015), Forest: share of features read and test error, by number of trees.
 
     FRUGALFOREST_DATA=folder python studies/nan2015/covertype.py [--seeds 10]
 
