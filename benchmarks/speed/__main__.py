@@ -122,6 +122,21 @@ def ratios(rows: list[dict]) -> list[tuple[str, float, float]]:
     return found
 
 
+def store(rows: list[dict]) -> None:
+    """Write the rows; those of an earlier run that this one did not repeat stay."""
+    key = ("data", "task", "competitor", "n_rows")
+    repeated = {tuple(str(row.get(name, "")) for name in key) for row in rows}
+    kept = []
+    if RESULTS.exists():
+        with RESULTS.open(newline="") as file:
+            kept = [row for row in csv.DictReader(file) if tuple(row[name] for name in key) not in repeated]
+    RESULTS.parent.mkdir(exist_ok=True)
+    with RESULTS.open("w", newline="") as file:
+        writer = csv.DictWriter(file, FIELDS)
+        writer.writeheader()
+        writer.writerows(kept + rows)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", nargs="*", default=list(DATA), choices=[*DATA, "growing", "memory"])
@@ -147,11 +162,7 @@ def main() -> None:
         rows += time_growth_in_rows(args.repeats)
     if "memory" in args.data:
         rows += [peak_memory("simulated", name) for name in ("BudgetForest", "StandardForest sqrt")]
-    RESULTS.parent.mkdir(exist_ok=True)
-    with RESULTS.open("w", newline="") as file:
-        writer = csv.DictWriter(file, FIELDS)
-        writer.writeheader()
-        writer.writerows(rows)
+    store(rows)
     print(
         f"\n{platform.processor() or platform.machine()}, Python {platform.python_version()}; rows in {RESULTS.name}\n"
     )
