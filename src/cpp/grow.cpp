@@ -302,6 +302,7 @@ class Crew {
         try {
             for (size_t i = next_++; i < seeds_.size(); i = next_++) {
                 trees_[i] = make_tree(seeds_[i], draws_(seeds_[i]));
+                trees_[i].pack();
                 std::lock_guard<std::mutex> guard(mutex_);
                 ++n_finished_;
             }
@@ -326,7 +327,8 @@ class Crew {
 };
 
 // All trees in one set of arrays; `right` counts from the first tree's first node (or leaf).
-nb::dict to_arrays(const TrainingData& data, const std::vector<Tree>& trees) {
+// Trees are emptied one by one: a large forest is most of the memory a fit needs, and is not held twice.
+nb::dict to_arrays(const TrainingData& data, std::vector<Tree>&& trees) {
     std::vector<int64_t> node_offsets{0}, leaf_offsets{0};
     std::vector<int32_t> feature, right, category_set;
     std::vector<double> threshold, gain, leaf_counts;
@@ -339,9 +341,11 @@ nb::dict to_arrays(const TrainingData& data, const std::vector<Tree>& trees) {
         n_leaves += tree.leaf_counts.size() / k;
     }
     if (n_nodes > 0x7FFFFFFF) throw std::length_error("the forest has more than 2^31 nodes; limit max_depth or the number of trees");
-    feature.reserve(n_nodes);
+    for (auto* array : {&feature, &right, &category_set}) array->reserve(n_nodes);
+    for (auto* array : {&threshold, &gain}) array->reserve(n_nodes);
+    for (auto* array : {&code, &missing_left}) array->reserve(n_nodes);
     leaf_counts.reserve(n_leaves * k);
-    for (const Tree& tree : trees) {
+    for (Tree& tree : trees) {
         const auto first_node = static_cast<int32_t>(node_offsets.back()), first_leaf = static_cast<int32_t>(leaf_offsets.back());
         const auto first_set = static_cast<int32_t>(category_sets.size() / 4);
         for (uint32_t i = 0; i < tree.n_nodes(); ++i) {
@@ -359,6 +363,7 @@ nb::dict to_arrays(const TrainingData& data, const std::vector<Tree>& trees) {
         for (const CategorySet& set : tree.category_sets) category_sets.insert(category_sets.end(), set.begin(), set.end());
         node_offsets.push_back(node_offsets.back() + tree.n_nodes());
         leaf_offsets.push_back(leaf_offsets.back() + static_cast<int64_t>(tree.leaf_counts.size() / k));
+        tree = Tree();
     }
     nb::dict arrays;
     const size_t n_sets = category_sets.size() / 4;
@@ -423,7 +428,7 @@ nb::tuple grow_trees(TrainingSet& set, const GrowParams& params, const Costs& co
         trees = crew.run(look);
     }
     if (failure) std::rethrow_exception(failure);
-    return nb::make_tuple(to_arrays(set.data, trees), interrupted);
+    return nb::make_tuple(to_arrays(set.data, std::move(trees)), interrupted);
 }
 
 }  // namespace

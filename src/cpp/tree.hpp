@@ -105,6 +105,18 @@ struct Tree {
         return node;
     }
 
+    // Gives back what a finished tree does not need: parents, and room to grow.
+    void pack() {
+        parent = {};
+        feature.shrink_to_fit();
+        code.shrink_to_fit();
+        missing_left.shrink_to_fit();
+        right.shrink_to_fit();
+        category_set.shrink_to_fit();
+        gain.shrink_to_fit();
+        leaf_counts.shrink_to_fit();
+    }
+
     void make_leaf(uint32_t node, const double* counts) {
         right[node] = static_cast<int32_t>(leaf_counts.size() / static_cast<size_t>(n_counts));
         leaf_counts.insert(leaf_counts.end(), counts, counts + n_counts);
