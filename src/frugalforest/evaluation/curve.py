@@ -118,9 +118,9 @@ class CostCurve:
 def cost_curve(model: Any, X: Any, y: Any) -> CostCurve:
     """Error and average bill on (X, y) of every size of a fitted model that its training data recommended.
 
-    Sizes are chosen on the data the model was fitted and validated on, never on (X, y). Which of
-    them does best on (X, y) is another matter: `error_at`, `area` and `frontier` of this curve pick the best measured
-    points, which flatters a little; to report one model, choose it with `at_budget` and measure that. A label that the model was not
+    Sizes are chosen on the data the model was fitted and validated on, never on (X, y). Which of them does best on
+    (X, y) is another matter: `error_at`, `area` and `frontier` of this curve pick the best measured points, which
+    flatters a little; to report one model, choose it with `at_budget` and measure that. A label that the model was not
     fitted with counts as an error, as in `score`.
     """
     if not hasattr(model, "_cost_curve"):
