@@ -592,7 +592,10 @@ MALFORMED = {
     "a feature far away": {"feature": [2**31 - 1, -1, -1]},
     "a category set that does not exist": {"category_set": [0, -1, -1]},
     "a category set behind the last": {"category_set": [1, -1, -1], "category_sets": np.zeros((1, 4), np.uint64)},
-    "category sets of three words": {"category_set": [0, -1, -1], "category_sets": np.zeros((4, 3), np.uint64)},
+    "category sets of 65,536 categories": {
+        "category_set": [0, -1, -1],
+        "category_sets": np.zeros((1, 1024), np.uint64),
+    },
     "too few thresholds": {"threshold": [0.5]},
     "too few missing_left": {"missing_left": [0]},
     "too few right": {"right": [2]},

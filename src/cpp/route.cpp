@@ -39,10 +39,12 @@ struct Block {
 };
 
 // Values of leaves (n_leaves, k). Most leaves of deep trees are pure: their row is one 1 among zeros, and adding it means
-// counting one vote, without reading the row.
+// counting one vote, without reading the row. `as_float` rounds every sum to float32, as XGBoost adds (rounding an exact double
+// sum of two floats once more is harmless: 53 >= 2 * 24 + 2 bits).
 class LeafValues {
   public:
-    explicit LeafValues(const Matrix<double>& values) : values_(values.data()), k_(values.shape(1)), vote_(values.shape(0), -1) {
+    explicit LeafValues(const Matrix<double>& values, bool as_float = false)
+        : values_(values.data()), k_(values.shape(1)), as_float_(as_float), vote_(values.shape(0), -1) {
         for (size_t leaf = 0; leaf < vote_.size(); ++leaf) {
             const double* row = values_ + leaf * k_;
             const auto zeros = static_cast<size_t>(std::count(row, row + k_, 0.0));
@@ -58,12 +60,16 @@ class LeafValues {
             return;
         }
         const double* row = values_ + static_cast<size_t>(leaf) * k_;
-        for (size_t c = 0; c < k_; ++c) sums[c] += row[c];
+        if (as_float_)
+            for (size_t c = 0; c < k_; ++c) sums[c] = static_cast<double>(static_cast<float>(sums[c] + row[c]));
+        else
+            for (size_t c = 0; c < k_; ++c) sums[c] += row[c];
     }
 
   private:
     const double* values_;
     size_t k_;
+    bool as_float_;
     std::vector<int32_t> vote_;
 };
 
@@ -75,8 +81,9 @@ class Router {
         const size_t n_nodes = feature.shape(0), n_offsets = node_offsets.shape(0);
         if (n_offsets == 0 || node_offsets.data()[0] != 0 || node_offsets.data()[n_offsets - 1] != static_cast<int64_t>(n_nodes) ||
             threshold.shape(0) != n_nodes || missing_left.shape(0) != n_nodes || right.shape(0) != n_nodes ||
-            category_set.shape(0) != n_nodes || category_sets.shape(1) != 4 || n_features >= kMostFeatures)
+            category_set.shape(0) != n_nodes || category_sets.shape(1) >= kMissingCode / 64 || n_features >= kMostFeatures)
             throw std::invalid_argument("Router: arrays of different sizes");
+        set_words_ = category_sets.shape(1);
         roots_.assign(node_offsets.data(), node_offsets.data() + n_offsets - 1);
         sets_.assign(category_sets.data(), category_sets.data() + category_sets.size());
         nodes_.reserve(n_nodes);
@@ -104,17 +111,21 @@ class Router {
         return to_numpy(std::move(leaves), {x.n_rows, n_trees()});
     }
 
-    // Sums over the first n_trees trees of the reached leaves' values (n_leaves, k), and the features read (n_rows, m).
+    // Sums over the first n_trees trees of the reached leaves' values (n_leaves, k), in tree order from `base` (k) or 0 on, and the
+    // features read (n_rows, m).
     // in_bag (n_trees, n_rows): trees to leave out for a row, for out-of-bag estimates.      -> (sums, mask or None)
     nb::tuple evaluate(AnyMatrix x_array, Matrix<double> values, size_t n_trees_used, bool with_mask,
-                       std::optional<Matrix<uint8_t>> in_bag, int n_threads) const {
+                       std::optional<Matrix<uint8_t>> in_bag, int n_threads, std::optional<Vector<double>> base, bool as_float) const {
         const StridedMatrix x = checked(x_array);
         const size_t k = values.shape(1), n_used = std::min(n_trees_used, n_trees());
-        if (values.shape(0) != n_leaves_ || (in_bag && (in_bag->shape(0) < n_used || in_bag->shape(1) != x.n_rows)))
+        if (values.shape(0) != n_leaves_ || (in_bag && (in_bag->shape(0) < n_used || in_bag->shape(1) != x.n_rows)) ||
+            (base && base->shape(0) != k))
             throw std::invalid_argument("evaluate: arrays of different sizes");
-        const LeafValues value(values);
+        const LeafValues value(values, as_float);
         const uint8_t* skip = in_bag ? in_bag->data() : nullptr;
         std::vector<double> sums(x.n_rows * k, 0);
+        if (base)
+            for (size_t i = 0; i < sums.size(); ++i) sums[i] = base->data()[i % k];
         std::vector<uint64_t> read(with_mask ? x.n_rows * n_words_ : 0, 0);
         std::vector<uint8_t> mask(with_mask ? x.n_rows * n_features_ : 0, 0);
         {
@@ -207,7 +218,7 @@ class Router {
         node.feature = static_cast<uint64_t>(feature);
         node.missing_left = missing_left;
         if (category_set >= 0) {
-            if (static_cast<size_t>(category_set) * 4 + 4 > sets_.size()) throw std::invalid_argument("Router: a set of categories that does not exist");
+            if ((static_cast<size_t>(category_set) + 1) * set_words_ > sets_.size()) throw std::invalid_argument("Router: a set of categories that does not exist");
             node.is_categorical = 1;
             has_categories_ = true;
         } else if (std::isnan(threshold)) {
@@ -320,13 +331,13 @@ class Router {
     void read_categories(const StridedMatrix& x, size_t begin, size_t end, size_t f, Block& block) const {
         for (size_t i = begin; i < end; ++i) {
             const auto value = static_cast<double>(x.at<T>(i, f));
-            const bool known = value >= 0 && value < kMissing;  // anything else is missing
+            const bool known = value >= 0 && value < static_cast<double>(64 * set_words_);  // anything else is missing
             block.codes[(i - begin) * n_features_ + f] = known ? static_cast<Code>(value) : kMissingCode;
         }
     }
 
     bool in_set(size_t node, Code category) const {
-        return (sets_[static_cast<size_t>(set_of_[node]) * 4 + (category >> 6)] >> (category & 63)) & 1;
+        return (sets_[static_cast<size_t>(set_of_[node]) * set_words_ + (category >> 6)] >> (category & 63)) & 1;
     }
 
     template <bool categories>
@@ -413,7 +424,7 @@ class Router {
         for (size_t i = 0; i < total.size(); ++i) total[i] += part[i];
     }
 
-    size_t n_features_, n_words_, n_leaves_;
+    size_t n_features_, n_words_, n_leaves_, set_words_ = 0;
     std::vector<int64_t> roots_;
     std::vector<uint64_t> sets_;
     std::vector<Node> nodes_;
@@ -447,7 +458,8 @@ void bind_routing(nb::module_& m) {
              nb::arg("category_set"), nb::arg("category_sets"), nb::arg("n_leaves"), nb::arg("n_features"))
         .def("apply", &Router::apply, nb::arg("x"), nb::arg("n_threads") = 1)
         .def("evaluate", &Router::evaluate, nb::arg("x"), nb::arg("values"), nb::arg("n_trees"), nb::arg("with_mask"),
-             nb::arg("in_bag").none() = nb::none(), nb::arg("n_threads") = 1)
+             nb::arg("in_bag").none() = nb::none(), nb::arg("n_threads") = 1, nb::arg("base").none() = nb::none(),
+             nb::arg("as_float") = false)
         .def("by_tree", &Router::by_tree, nb::arg("x"), nb::arg("y"), nb::arg("weights"), nb::arg("values"), nb::arg("group_offsets"),
              nb::arg("group_ids"), nb::arg("n_groups"), nb::arg("n_threads") = 1);
 }

@@ -131,6 +131,8 @@ class Router:
         with_mask: bool,
         in_bag: NDArray[np.uint8] | None = None,
         n_threads: int = 1,
+        base: NDArray[np.float64] | None = None,
+        as_float: bool = False,
     ) -> tuple[NDArray[np.float64], NDArray[np.uint8] | None]: ...
     def by_tree(
         self,

@@ -47,7 +47,7 @@ class Forest:
     missing_left: NDArray[np.uint8]  # (n_nodes,)
     right: NDArray[np.int32]  # (n_nodes,)
     category_set: NDArray[np.int32]  # (n_nodes,): row of category_sets, or -1
-    category_sets: NDArray[np.uint64]  # (n_sets, 4): bit c says that category c goes left
+    category_sets: NDArray[np.uint64]  # (n_sets, n_words): bit c of the words says that category c goes left
     leaf_counts: Floats  # (n_leaves, n_classes)
     _cache: dict[str, Any] = field(default_factory=dict, repr=False)
 
@@ -171,14 +171,17 @@ class Forest:
         *,
         with_mask: bool = False,
         in_bag: NDArray[np.uint8] | None = None,
+        base: Floats | None = None,
+        as_float: bool = False,
         n_threads: int = 1,
     ) -> tuple[Floats, Mask | None]:
         """Sum over trees of the values (n_leaves, k) of the leaves a row reaches, and which features it read.
 
-        in_bag: (n_trees, n_rows), trees that a row leaves out.   -> (n_rows, k), (n_rows, n_features) or None
+        in_bag: (n_trees, n_rows), trees that a row leaves out. base: (k,), what the sums start from. as_float: every
+        sum on the way is rounded to float32.   -> (n_rows, k), (n_rows, n_features) or None
         """
         sums, mask = self._router.evaluate(
-            rows, np.ascontiguousarray(values), self.n_trees, with_mask, in_bag, n_threads
+            rows, np.ascontiguousarray(values), self.n_trees, with_mask, in_bag, n_threads, base, as_float
         )
         return sums, None if mask is None else mask.view(np.bool_)
 
@@ -263,7 +266,7 @@ class Forest:
         categories = None
         if self.category_set[i] >= 0:
             words = self.category_sets[self.category_set[i]]
-            categories = frozenset(c for c in range(255) if int(words[c >> 6]) >> (c & 63) & 1)
+            categories = frozenset(c for c in range(64 * len(words)) if int(words[c >> 6]) >> (c & 63) & 1)
         left, right = i + 1 - first, int(self.right[i]) - first
         return Node(
             int(self.feature[i]), float(self.threshold[i]), categories, bool(self.missing_left[i]), left, right, None

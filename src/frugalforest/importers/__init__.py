@@ -1,0 +1,1 @@
+"""Fitted tree ensembles of other libraries, read into an Ensemble."""
