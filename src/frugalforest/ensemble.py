@@ -45,7 +45,7 @@ class Reading:
 class Ensemble:
     """Trees, what their leaves add to the score of each class, and how scores become labels.
 
-    The score of class c is base[c] + the sum, in tree order, of values[leaf, c]. A binary booster has scores (0, margin).
+    The score of class c is base[c] + the sum, in tree order, of values[leaf, c]; a binary booster has (0, margin).
     """
 
     forest: Forest  # leaf_counts: weight of the training rows of each leaf, by class or in one column
