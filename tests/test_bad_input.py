@@ -226,6 +226,7 @@ COMMON = {
     "thresholds": (["some", None, 80], "expected one of 'all', 'random'"),
     "bootstrap": ([1, None, "yes"], "expected True or False"),
     "voting": (["loud", None, True], "expected one of 'hard', 'soft'"),
+    "stop": (["early", None, "budget"], "expected one of 'all', 'label'"),
     "max_bins": ([1, 256, None, 10.0], "whole number from 2 to 255"),
     "oob_score": ([1, None, "yes"], "expected True or False"),
     "n_jobs": ([0, 1.5, "two", True], "expected None, a number of threads, or -1 for all processors"),

@@ -16,7 +16,7 @@ METHODS = {
     f"{name}.{part.name}": part
     for name, node in DEFINITIONS.items()
     for part in node.body
-    if isinstance(part, ast.FunctionDef)
+    if isinstance(part, ast.FunctionDef) and not part.decorator_list  # properties take no arguments
 }
 
 

@@ -38,5 +38,6 @@ nb::ndarray<nb::numpy, T> to_numpy(std::vector<T>&& values) {
 void bind_binning(nb::module_& m);
 void bind_growing(nb::module_& m);
 void bind_routing(nb::module_& m);
+void bind_acquisition(nb::module_& m);
 
 }  // namespace frugal

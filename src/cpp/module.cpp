@@ -6,4 +6,5 @@ NB_MODULE(_core, m) {
     frugal::bind_binning(m);
     frugal::bind_growing(m);
     frugal::bind_routing(m);
+    frugal::bind_acquisition(m);
 }

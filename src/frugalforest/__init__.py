@@ -3,9 +3,9 @@
 Learns which features are worth their price, and hands over the bill of every prediction.
 """
 
-from frugalforest import datasets, evaluation, impurities
+from frugalforest import acquisition, datasets, evaluation, impurities
 from frugalforest.costs import FeatureCosts, Group
-from frugalforest.estimators import BudgetForestClassifier, StandardForestClassifier
+from frugalforest.estimators import BudgetForestClassifier, OnDemand, StandardForestClassifier
 from frugalforest.impurities import Polynomial, Powers, ThresholdPairs, check_admissible
 from frugalforest.plotting import CostCurveDisplay
 
@@ -16,10 +16,12 @@ __all__ = [
     "CostCurveDisplay",
     "FeatureCosts",
     "Group",
+    "OnDemand",
     "Polynomial",
     "Powers",
     "StandardForestClassifier",
     "ThresholdPairs",
+    "acquisition",
     "check_admissible",
     "datasets",
     "evaluation",

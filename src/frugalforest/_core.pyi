@@ -1,4 +1,4 @@
-"""The compiled core: arrays in, arrays out. Bound in src/cpp: binning.cpp, grow.cpp, route.cpp."""
+"""The compiled core: arrays in, arrays out. Bound in src/cpp: acquire.cpp, binning.cpp, grow.cpp, route.cpp."""
 
 from collections.abc import Callable
 from enum import Enum
@@ -149,3 +149,69 @@ class Router:
 def node_counts(
     feature: NDArray[np.int32], right: NDArray[np.int32], leaf_counts: NDArray[np.float64]
 ) -> NDArray[np.float64]: ...
+
+# ---- acquire.cpp
+
+class Stop(Enum):
+    all = 0
+    label = 1
+    confidence = 2
+    budget = 3
+
+class Policy:
+    stop: Stop
+    by_count: bool
+    deep: bool
+    grouped: bool
+    range_weight: float
+    most_visits: int
+    hope: float
+    tolerance: float
+    confidence: float
+    budget: int
+    def __init__(self) -> None: ...
+
+class Acquirer:
+    def __init__(
+        self,
+        node_offsets: NDArray[np.int64],
+        feature: NDArray[np.int32],
+        threshold: NDArray[np.float64],
+        missing_left: NDArray[np.uint8],
+        right: NDArray[np.int32],
+        category_set: NDArray[np.int32],
+        category_sets: NDArray[np.uint64],
+        values: NDArray[np.float64],
+        base: NDArray[np.float64],
+        node_weight: NDArray[np.float64],
+        own_ticks: NDArray[np.int64],
+        shared_ticks: NDArray[np.int64],
+        group_offsets: NDArray[np.int64],
+        group_ids: NDArray[np.int32],
+    ) -> None: ...
+    def evaluate(
+        self, x: NDArray[Any], policy: Policy, n_threads: int = 1
+    ) -> tuple[NDArray[np.int32], NDArray[np.uint8], NDArray[np.uint8], NDArray[np.float64], NDArray[np.uint8]]: ...
+    def labels_at(
+        self, x: NDArray[Any], policy: Policy, confidences: NDArray[np.float64], n_threads: int = 1
+    ) -> NDArray[np.int32]: ...
+
+class Run:
+    def __init__(self, acquirer: Acquirer, policy: Policy) -> None: ...
+    def next(self) -> int: ...
+    def buy(self, feature: int, value: float) -> None: ...
+    def learn(self, feature: int, value: float) -> None: ...
+    def price(self, feature: int) -> int: ...
+    def bounds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
+    def estimate(self) -> NDArray[np.float64]: ...
+    def expected_ticks(self, n_ends: int, seed: int) -> float: ...
+    @property
+    def spent(self) -> int: ...
+    @property
+    def leader(self) -> int: ...
+    @property
+    def is_proven(self) -> bool: ...
+    @property
+    def is_complete(self) -> bool: ...
+    @property
+    def confidence(self) -> float: ...

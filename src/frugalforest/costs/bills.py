@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from frugalforest.costs.ticks import Money, in_ticks, join, split
+from frugalforest.costs.ticks import Money, Ticks, in_ticks, join, split
 
 Mask = NDArray[np.bool_]
 
@@ -33,6 +34,22 @@ class Bills:
     def shared(self) -> Money:
         """(n_groups,): what each group costs, as the sums count it."""
         return self._tick.money(self._shared_ticks)
+
+    @property
+    def ticks(self) -> tuple[Ticks, Ticks]:
+        """Own prices (n_features,) and shared prices (n_groups,) in whole ticks."""
+        return self._own_ticks, self._shared_ticks
+
+    def ticks_within(self, money: float) -> int:
+        """The most ticks that are not worth more than this, at most everything there is."""
+        everything = int(self._own_ticks.sum() + self._shared_ticks.sum())
+        if money >= self._tick.exactly(everything):
+            return everything
+        return int(Fraction(money) * self._tick.down / self._tick.up)
+
+    def money(self, ticks: int) -> float:
+        """Ticks as money."""
+        return self._tick.exactly(ticks)
 
     def of(self, mask: Mask) -> float:
         """The bill of one set: mask (n_features,)."""

@@ -22,7 +22,7 @@ from frugalforest.costs.checks import (
 )
 from frugalforest.costs.groups import Group, check_groups
 from frugalforest.costs.price_list import read_price_list, write_price_list
-from frugalforest.costs.ticks import EXACT, Money
+from frugalforest.costs.ticks import EXACT, Money, Ticks
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -170,6 +170,21 @@ class FeatureCosts:
         groups = np.zeros((*features.shape[:-1], 0)) if group_counts is None else np.asarray(group_counts)
         self._check_purchases(features, groups)
         return self._bills.of_purchases(features, groups)
+
+    # ---- whole ticks, for those who add up one purchase at a time
+
+    @property
+    def ticks(self) -> tuple[Ticks, Ticks]:
+        """Own prices (n_features,) and shared prices (n_groups,) as whole numbers of the smallest coin."""
+        return self._bills.ticks
+
+    def ticks_within(self, budget: float) -> int:
+        """The most ticks that a budget allows: what they buy never costs more than the budget."""
+        return self._bills.ticks_within(budget)
+
+    def money(self, ticks: int) -> float:
+        """What a number of ticks is worth."""
+        return self._bills.money(ticks)
 
     # ---- which features are meant
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import warnings
 from abc import ABCMeta, abstractmethod
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -17,9 +18,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from frugalforest import _core
+from frugalforest.acquisition import Acquirer, Acquisition, StopRule
 from frugalforest.costs import FeatureCosts
 from frugalforest.data import FeatureEncoder
 from frugalforest.data.tables import as_frame, column_names
+from frugalforest.ensemble import Ensemble
 from frugalforest.estimators.checks import (
     check_choice,
     check_flag,
@@ -31,6 +34,7 @@ from frugalforest.estimators.checks import (
     resolve_max_features,
 )
 from frugalforest.estimators.problem import Problem, Rows
+from frugalforest.estimators.sizes import measured_sizes
 from frugalforest.evaluation import CostCurve
 from frugalforest.forest import Forest
 from frugalforest.growing.params import Thresholds
@@ -104,7 +108,27 @@ class FrugalClassifierMixin(ClassifierMixin, metaclass=ABCMeta):
         return tags
 
 
-class ForestClassifierBase(FrugalClassifierMixin, BaseEstimator):
+class AcquisitionMixin(metaclass=ABCMeta):
+    """Asks for an acquirer and a stop rule, and gives runs that buy one feature at a time."""
+
+    @abstractmethod
+    def _acquirer(self) -> Acquirer:
+        """The fitted ensemble with its prices."""
+
+    @abstractmethod
+    def _stop_rule(self) -> StopRule:
+        """When a run ends."""
+
+    def start(self) -> Acquisition:
+        """A run for one row: it names the feature to buy, takes its value, and goes on until the answer is settled."""
+        return Acquisition(self._acquirer(), self._stop_rule())
+
+    def resume(self, text: str) -> Acquisition:
+        """The run that `run.to_json()` wrote, at the point where it was."""
+        return Acquisition.from_json(text, self._acquirer())
+
+
+class ForestClassifierBase(AcquisitionMixin, FrugalClassifierMixin, BaseEstimator):
     """What every forest does: check, learn, keep; vote, bill, importances.
 
     Subclasses have the parameters below, and `fit` sets `forest_`. Nothing is kept before everything is checked and
@@ -121,6 +145,7 @@ class ForestClassifierBase(FrugalClassifierMixin, BaseEstimator):
     thresholds: Thresholds
     bootstrap: bool
     voting: str
+    stop: Literal["all", "label"]
     class_weight: Any
     categorical_features: Any
     max_bins: int
@@ -148,6 +173,7 @@ class ForestClassifierBase(FrugalClassifierMixin, BaseEstimator):
         check_choice(self.thresholds, "thresholds", ("all", "random"))
         check_flag(self.bootstrap, "bootstrap")
         check_choice(self.voting, "voting", ("hard", "soft"))
+        check_choice(self.stop, "stop", ("all", "label"))
         check_whole_number(self.max_bins, "max_bins", 2, at_most=255)
         check_flag(self.oob_score, "oob_score")
         check_n_jobs(self.n_jobs)
@@ -216,13 +242,43 @@ class ForestClassifierBase(FrugalClassifierMixin, BaseEstimator):
         return forest.leaf_votes if self.voting == "hard" else forest.leaf_shares
 
     def _read(self, rows: NDArray[Any], *, with_mask: bool) -> tuple[Floats, Mask | None]:
-        if self.forest_.n_trees == 0:
-            mask = np.zeros((len(rows), self.n_features_in_), dtype=bool) if with_mask else None
-            return np.tile(self.class_prior_, (len(rows), 1)), mask
-        sums, mask = self.forest_.sums(
-            rows, self._leaf_values(self.forest_), with_mask=with_mask, n_threads=self._n_threads()
-        )
-        return sums / self.forest_.n_trees, mask
+        if self.stop == "label":
+            found = self._acquirer().evaluate(rows, self._stop_rule(), self._n_threads())
+            return found.probabilities, found.mask
+        scores, mask = self._ensemble().scores(rows, with_mask=with_mask, n_threads=self._n_threads())
+        return self._ensemble().probabilities(scores), mask
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The most probable class of each row, the first of equals, (n_rows,)."""
+        # Whatever is bought, and in whatever order, the label is that of the whole forest, and this is the fastest way.
+        scores, _ = self._ensemble().scores(self._rows(X), n_threads=self._n_threads())
+        return self._labels(scores)
+
+    def _ensemble(self) -> Ensemble:
+        return self._acquirer().ensemble
+
+    def _acquirer(self) -> Acquirer:
+        check_is_fitted(self)
+        return self._acquirer_of(self.forest_)
+
+    def _acquirer_of(self, forest: Forest) -> Acquirer:
+        """Made once for each forest and kept with it: preparing a large one takes a moment."""
+        key = f"acquirer of {self.voting} votes, {hash(self.feature_costs_)}"
+        if key not in forest._cache:
+            no_trees = forest.n_trees == 0
+            ensemble = Ensemble(
+                forest=forest,
+                values=self._leaf_values(forest),
+                base=self.class_prior_ if no_trees else np.zeros(len(self.classes_)),
+                link="mean",
+                classes=self.classes_,
+                encoder=self.encoder_,
+            )
+            forest._cache[key] = Acquirer(ensemble, self.feature_costs_)
+        return forest._cache[key]
+
+    def _stop_rule(self) -> StopRule:
+        return StopRule(self.stop)
 
     def ranking_confidence(self, X: Any) -> Floats:
         """Class counts of the reached leaves, added over the trees and normalised, (n_rows, n_classes).
@@ -252,18 +308,37 @@ class ForestClassifierBase(FrugalClassifierMixin, BaseEstimator):
 
     # ---- curves
 
-    def _measure(self, forest: Forest, rows: Rows, costs: FeatureCosts) -> tuple[Floats, Floats]:
-        """Error and average bill of these rows after each tree, both (n_trees,)."""
+    def _measure(
+        self,
+        forest: Forest,
+        rows: Rows,
+        acquirer_of: Callable[[Forest], Acquirer],
+        sizes: Sequence[int] | None = None,
+    ) -> tuple[Floats, Floats]:
+        """Error and average bill of these rows after each tree, both (n_trees,).
+
+        With stop="label" the bill of each part of the forest has to be measured by itself. That is done for `sizes`
+        (None: for some that are spread over all), and the others are NaN.
+        """
         if forest.n_trees == 0:
             return np.zeros(0), np.zeros(0)
-        return forest.by_tree(
+        error, cost = forest.by_tree(
             rows.matrix,
             rows.labels,
             self._leaf_values(forest),
-            costs,
+            acquirer_of(forest).costs,
             weights=rows.weights,
             n_threads=self._n_threads(),
         )
+        if self.stop == "label":
+            cost = np.full(forest.n_trees, np.nan)
+            for size in measured_sizes(0, forest.n_trees) if sizes is None else sizes:
+                cost[size - 1] = self._mean_bill(acquirer_of(forest.first(size)), rows)
+        return error, cost
+
+    def _mean_bill(self, acquirer: Acquirer, rows: Rows) -> float:
+        mask = acquirer.evaluate(rows.matrix, self._stop_rule(), self._n_threads()).mask
+        return float(acquirer.costs.of_rows(mask).mean())
 
     def _later_rows(self, X: Any, y: Any) -> Rows:
         """Rows that came after fitting, for a curve."""
@@ -277,8 +352,8 @@ class ForestClassifierBase(FrugalClassifierMixin, BaseEstimator):
         """The curve of `frugalforest.evaluation.cost_curve`: a point for every number of trees."""
         rows = self._later_rows(X, y)
         return CostCurve.of_forests(
-            [self._measure(self.forest_, rows, self.feature_costs_)],
+            [self._measure(self.forest_, rows, self._acquirer_of)],
             [type(self).__name__],
             total_cost=self.feature_costs_.total,
             baseline_error=self._baseline_error(rows),
-        )
+        ).measured()

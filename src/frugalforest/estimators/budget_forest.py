@@ -7,6 +7,7 @@ import warnings
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from math import floor, log10
 from typing import Any, Literal, Self
 
@@ -14,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from frugalforest.acquisition import Acquirer
+from frugalforest.ensemble import Ensemble
 from frugalforest.estimators.base import Floats, ForestClassifierBase
 from frugalforest.estimators.checks import check_choice, check_number, check_numbers
 from frugalforest.estimators.problem import Problem, Rows, stratified_mask, validation_rows
@@ -89,6 +92,10 @@ class BudgetForestClassifier(ForestClassifierBase):
         Share of the tree's weight that each side of a split needs; splits that leave less are undone.
     voting : {"hard", "soft"}, default="hard"
         "hard" counts the majority votes of leaves (the paper), "soft" averages their class shares.
+    stop : {"all", "label"}, default="all"
+        What a row buys: "all" that the trees read on its way, or only what settles its "label", which is the same. The
+        budget is compared with the bill of this rule, so "label" carries more trees for the same money; probabilities
+        are estimates then.
     class_weight : "balanced", dict class -> weight, or None, default=None
         Multiplies the weight of the rows of a class in growing; 0 leaves them out.
     categorical_features : array of str, int or bool, default=None
@@ -177,6 +184,7 @@ class BudgetForestClassifier(ForestClassifierBase):
         min_samples_leaf: int = 1,
         min_weight_fraction_leaf: float = 0.0,
         voting: Literal["hard", "soft"] = "hard",
+        stop: Literal["all", "label"] = "all",
         class_weight: Any = None,
         categorical_features: Any = None,
         max_bins: int = 255,
@@ -203,6 +211,7 @@ class BudgetForestClassifier(ForestClassifierBase):
         self.min_samples_leaf = min_samples_leaf
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.voting = voting
+        self.stop = stop
         self.class_weight = class_weight
         self.categorical_features = categorical_features
         self.max_bins = max_bins
@@ -340,13 +349,25 @@ class BudgetForestClassifier(ForestClassifierBase):
             train,
             self._growth(problem, ThresholdPairs()),
             problem.costs,
-            measure=lambda forest: self._measure(forest, validation, problem.costs),
+            measure=lambda forest, sizes: self._measure(forest, validation, partial(self._try, problem), sizes),
             no_trees=Forest.without_trees(problem.n_features, problem.n_classes),
             budget=_limit(self.budget),
             min_leaf_share=self.min_weight_fraction_leaf,
             n_threads=self._n_threads(),
             verbose=self.verbose,
         )
+
+    def _try(self, problem: Problem, forest: Forest) -> Acquirer:
+        """The acquirer of a forest while nothing is kept yet."""
+        ensemble = Ensemble(
+            forest=forest,
+            values=self._leaf_values(forest),
+            base=np.zeros(problem.n_classes),
+            link="mean",
+            classes=problem.classes,
+            encoder=problem.encoder,
+        )
+        return Acquirer(ensemble, problem.costs)
 
     def _grow_variants(
         self, grower: VariantGrower, families: list[list[Recipe]], seed: int
@@ -383,7 +404,7 @@ class BudgetForestClassifier(ForestClassifierBase):
         self.variants_ = variants
         self.max_budget_ = np.inf if all(variant.is_complete for variant in variants) else _limit(self.budget)
         points = self._curve([(variant.error, variant.cost) for variant in variants], validation)
-        self.curve_ = points.take(self._worth_something()) if np.isfinite(self._least_budget()) else points
+        self.curve_ = (points.take(self._worth_something()) if np.isfinite(self._least_budget()) else points).measured()
         chosen = self._choose()
         if self.oob_score:
             self._keep_oob(train, np.zeros(0, np.uint64) if chosen is None else chosen.seeds[: self.n_estimators_])
@@ -438,8 +459,11 @@ class BudgetForestClassifier(ForestClassifierBase):
     def _cost_curve(self, X: Any, y: Any) -> CostCurve:
         """The points on the frontier of the validation curve, measured on other rows."""
         rows = self._later_rows(X, y)
-        measured = [self._measure(variant.forest, rows, self.feature_costs_) for variant in self.variants_]
         chosen = self.curve_.frontier()
+        measured = [
+            self._measure(variant.forest, rows, self._acquirer_of, chosen.n_trees[chosen.variant == i].tolist())
+            for i, variant in enumerate(self.variants_)
+        ]
         first = np.cumsum([0, *(variant.n_trees for variant in self.variants_)])
         return self._curve(measured, rows).take(first[chosen.variant] + chosen.n_trees - 1)
 

@@ -54,6 +54,9 @@ class StandardForestClassifier(ForestClassifierBase):
         Grow each tree from rows drawn with replacement; otherwise from all rows.
     voting : {"soft", "hard"}, default="soft"
         "soft" averages the class shares of leaves, "hard" counts their majority votes.
+    stop : {"all", "label"}, default="all"
+        What a row buys: "all" that the trees read on its way, or only what settles its "label", which is the same;
+        probabilities are estimates then.
     class_weight : "balanced", dict class -> weight, or None, default=None
         Multiplies the weight of the rows of a class; 0 leaves them out.
     categorical_features : array of str, int or bool, default=None
@@ -120,6 +123,7 @@ class StandardForestClassifier(ForestClassifierBase):
         thresholds: Thresholds = "all",
         bootstrap: bool = True,
         voting: Literal["soft", "hard"] = "soft",
+        stop: Literal["all", "label"] = "all",
         class_weight: Any = None,
         categorical_features: Any = None,
         max_bins: int = 255,
@@ -142,6 +146,7 @@ class StandardForestClassifier(ForestClassifierBase):
         self.thresholds = thresholds
         self.bootstrap = bootstrap
         self.voting = voting
+        self.stop = stop
         self.class_weight = class_weight
         self.categorical_features = categorical_features
         self.max_bins = max_bins

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from frugalforest.costs import FeatureCosts
 from frugalforest.estimators.light_leaves import without_light_leaves
 from frugalforest.estimators.problem import Rows
+from frugalforest.estimators.sizes import measured_sizes
 from frugalforest.forest import Forest
 from frugalforest.growing import Growth, TrainingSet, grow
 from frugalforest.growing.progress import progress_bar
@@ -71,8 +72,8 @@ class _Grown:
     cost: Floats  # (n_trees,)
 
     def within(self, budget: float) -> int:
-        """How many trees stay within the budget; every further tree can only add to the bill."""
-        return int(np.count_nonzero(self.cost <= budget))
+        """The largest number of trees within the budget, 0 if there is none; sizes not measured do not count."""
+        return int(np.max(np.flatnonzero(self.cost <= budget), initial=-1)) + 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +84,7 @@ class VariantGrower:
     train: Rows
     growth: Growth  # with any impurity
     costs: FeatureCosts
-    measure: Callable[[Forest], tuple[Floats, Floats]]  # error and cost of the validation rows, both (n_trees,)
+    measure: Callable[[Forest, list[int]], tuple[Floats, Floats]]  # error and cost (n_trees,), the cost of these sizes
     no_trees: Forest
     budget: float  # infinity: no limit
     min_leaf_share: float
@@ -107,7 +108,7 @@ class VariantGrower:
             cost=grown.cost[:n_within],
             seeds=seeds[:n_within],
             is_complete=n_within == len(seeds),
-            least_cost=float(grown.cost[np.argmax(reads)]) if reads.any() else np.inf,
+            least_cost=float(np.nanmin(grown.cost[reads], initial=np.inf)),
         )
         return variant, interrupted
 
@@ -121,7 +122,9 @@ class VariantGrower:
                     if new is None:
                         break
                     forest = Forest.joined([grown.forest, new])
-                    grown = _Grown(forest, *self.measure(forest))
+                    error, cost = self.measure(forest, measured_sizes(len(grown.cost), forest.n_trees))
+                    known = np.concatenate([grown.cost, np.full(forest.n_trees - len(grown.cost), np.nan)])
+                    grown = _Grown(forest, error, np.where(np.isnan(cost), known, cost))
                     if paid is not None:
                         paid |= new.features_read(self.train.matrix, self.n_threads)
             except KeyboardInterrupt:  # it came while nothing was growing: what is measured is kept

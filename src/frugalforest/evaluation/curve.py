@@ -41,7 +41,10 @@ class CostCurve:
         total_cost: float,
         baseline_error: float,
     ) -> CostCurve:
-        """A point for every number of trees of every forest; measured: (error, cost) of each, both (n_trees,)."""
+        """A point for every number of trees of every forest; measured: (error, cost) of each, both (n_trees,).
+
+        A size whose cost is NaN was not measured; `measured()` leaves it out.
+        """
         sizes = [len(cost) for _, cost in measured]
         return cls(
             cost=np.concatenate([np.zeros(0), *(cost for _, cost in measured)]),
@@ -83,6 +86,10 @@ class CostCurve:
         """The curve of some of the points, in this order."""
         columns = ("cost", "error", "n_trees", "variant")
         return replace(self, **{name: getattr(self, name)[points] for name in columns})
+
+    def measured(self) -> CostCurve:
+        """The points whose cost is known."""
+        return self.take(np.flatnonzero(~np.isnan(self.cost)))
 
     def area(self, up_to: float | None = None) -> float:
         """Mean of `error_at` over the costs from 0 to `up_to` (None: the cost of everything); smaller is better."""

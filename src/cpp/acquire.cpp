@@ -1,0 +1,232 @@
+// Buying features one at a time: for one row in progress, and for whole matrices.
+
+#include "bindings.hpp"
+#include "columns.hpp"
+#include "parallel.hpp"
+#include "random.hpp"
+#include "row_run.hpp"
+
+namespace frugal {
+namespace {
+
+constexpr size_t kRowsPerTask = 256;
+
+TickPrices read_prices(const Vector<int64_t>& own, const Vector<int64_t>& shared, const Vector<int64_t>& group_offsets,
+                       const Vector<int32_t>& group_ids, size_t n_features) {
+    if (own.shape(0) != n_features || group_offsets.shape(0) != n_features + 1)
+        throw std::invalid_argument("Acquirer: prices of another number of features");
+    TickPrices prices;
+    prices.own.assign(own.data(), own.data() + n_features);
+    prices.shared.assign(shared.data(), shared.data() + shared.shape(0));
+    prices.groups_of.resize(n_features);
+    prices.members_of.resize(shared.shape(0));
+    for (size_t f = 0; f < n_features; ++f)
+        for (int64_t i = group_offsets.data()[f]; i < group_offsets.data()[f + 1]; ++i) {
+            const int32_t group = group_ids.data()[i];
+            prices.groups_of[f].push_back(group);
+            prices.members_of[static_cast<size_t>(group)].push_back(static_cast<int32_t>(f));
+        }
+    return prices;
+}
+
+EnsembleArrays as_arrays(const Vector<int64_t>& node_offsets, const Vector<int32_t>& feature, const Vector<double>& threshold,
+                         const Vector<uint8_t>& missing_left, const Vector<int32_t>& right, const Vector<int32_t>& category_set,
+                         const Matrix<uint64_t>& category_sets, const Matrix<double>& values, const Vector<double>& base,
+                         const Vector<double>& node_weight, size_t n_features) {
+    const size_t n_nodes = feature.shape(0), n_offsets = node_offsets.shape(0);
+    if (n_offsets == 0 || node_offsets.data()[0] != 0 || node_offsets.data()[n_offsets - 1] != static_cast<int64_t>(n_nodes) ||
+        threshold.shape(0) != n_nodes || missing_left.shape(0) != n_nodes || right.shape(0) != n_nodes ||
+        category_set.shape(0) != n_nodes || node_weight.shape(0) != n_nodes || base.shape(0) != values.shape(1))
+        throw std::invalid_argument("Acquirer: arrays of different sizes");
+    return {n_offsets - 1,         n_nodes,          values.shape(0),  n_features,          values.shape(1),
+            category_sets.shape(0), category_sets.shape(1), node_offsets.data(), feature.data(), threshold.data(),
+            missing_left.data(),   right.data(),     category_set.data(), category_sets.data(), values.data(),
+            base.data(),           node_weight.data()};
+}
+
+// An ensemble and its prices, ready for runs.
+class Acquirer {
+  public:
+    Acquirer(Vector<int64_t> node_offsets, Vector<int32_t> feature, Vector<double> threshold, Vector<uint8_t> missing_left,
+             Vector<int32_t> right, Vector<int32_t> category_set, Matrix<uint64_t> category_sets, Matrix<double> values,
+             Vector<double> base, Vector<double> node_weight, Vector<int64_t> own, Vector<int64_t> shared,
+             Vector<int64_t> group_offsets, Vector<int32_t> group_ids)
+        : trees_(as_arrays(node_offsets, feature, threshold, missing_left, right, category_set, category_sets, values, base, node_weight,
+                           own.shape(0))),
+          prices_(read_prices(own, shared, group_offsets, group_ids, own.shape(0))),
+          base_(base.data(), base.data() + base.shape(0)) {}
+
+    const Reachable& trees() const { return trees_; }
+    const TickPrices& prices() const { return prices_; }
+    const std::vector<double>& base() const { return base_; }
+
+    // Runs every row to its end.   -> (leader (n), is_proven (n), is_complete (n), estimate (n, channels), mask (n, m))
+    nb::tuple evaluate(AnyMatrix x_array, const Policy& policy, int n_threads) const {
+        const StridedMatrix x = checked(x_array);
+        const size_t n = x.n_rows, m = trees_.n_features, k = trees_.n_channels;
+        std::vector<int32_t> leader(n);
+        std::vector<uint8_t> is_proven(n), is_complete(n), mask(n * m, 0);
+        std::vector<double> estimate(n * k);
+        {
+            nb::gil_scoped_release release;
+            for_rows(x, policy, n_threads, [&](size_t row, RowRun& run, auto&& buy_next) {
+                for (int32_t f = buy_next(); f >= 0; f = buy_next()) mask[row * m + static_cast<size_t>(f)] = 1;
+                leader[row] = run.leader();
+                is_proven[row] = run.is_closed();
+                is_complete[row] = !run.has_waiting_trees();
+                std::copy_n(run.estimate().begin(), k, estimate.begin() + static_cast<std::ptrdiff_t>(row * k));
+            });
+        }
+        return nb::make_tuple(to_numpy(std::move(leader)), to_numpy(std::move(is_proven)), to_numpy(std::move(is_complete)),
+                              to_numpy(std::move(estimate), {n, k}), to_numpy(std::move(mask), {n, m}));
+    }
+
+    // The label with which Stop::confidence would end at each threshold (ascending); -1 where it would go on to a proof.
+    nb::ndarray<nb::numpy, int32_t> labels_at(AnyMatrix x_array, Policy policy, Vector<double> confidences, int n_threads) const {
+        const StridedMatrix x = checked(x_array);
+        const size_t n_levels = confidences.shape(0);
+        const double* level = confidences.data();
+        policy.stop = Stop::label;
+        std::vector<int32_t> labels(x.n_rows * n_levels, -1);
+        {
+            nb::gil_scoped_release release;
+            for_rows(x, policy, n_threads, [&](size_t row, RowRun& run, auto&& buy_next) {
+                size_t reached = 0;
+                do {
+                    for (; reached < n_levels && !run.is_over() && run.confidence() >= level[reached]; ++reached)
+                        labels[row * n_levels + reached] = run.leader();
+                } while (buy_next() >= 0);
+            });
+        }
+        return to_numpy(std::move(labels), {x.n_rows, n_levels});
+    }
+
+  private:
+    StridedMatrix checked(const AnyMatrix& x) const {
+        StridedMatrix matrix(x);
+        if (matrix.n_columns != trees_.n_features) throw std::invalid_argument("Acquirer: X has another number of features");
+        return matrix;
+    }
+
+    // Calls use(row, run, buy_next) for every row; buy_next() buys the next feature and names it, -1 at the end. A value is read
+    // when it is bought, not before.
+    template <class Use>
+    void for_rows(const StridedMatrix& x, const Policy& policy, int n_threads, Use&& use) const {
+        const RowRun start(trees_, prices_, policy);
+        parallel_for((x.n_rows + kRowsPerTask - 1) / kRowsPerTask, n_threads, [&](size_t task) {
+            RowRun run = start;
+            for (size_t row = task * kRowsPerTask; row < std::min(x.n_rows, (task + 1) * kRowsPerTask); ++row) {
+                run = start;
+                use(row, run, [&] {
+                    const int32_t f = run.next();
+                    if (f >= 0) run.buy(f, trees_.code(static_cast<size_t>(f), value(x, row, static_cast<size_t>(f))));
+                    return f;
+                });
+            }
+        });
+    }
+
+    static double value(const StridedMatrix& x, size_t row, size_t f) {
+        double found = 0;
+        x.with_type([&](auto type) { found = static_cast<double>(x.at<decltype(type)>(row, f)); });
+        return found;
+    }
+
+    Reachable trees_;
+    TickPrices prices_;
+    std::vector<double> base_;
+};
+
+// One row in progress, for Python. Features and values are checked there.
+class Run {
+  public:
+    Run(const Acquirer& acquirer, const Policy& policy)
+        : acquirer_(acquirer), policy_(policy), run_(acquirer.trees(), acquirer.prices(), policy_) {}
+    Run(const Run&) = delete;  // run_ points at policy_
+    Run& operator=(const Run&) = delete;
+
+    int32_t next() const { return run_.next(); }
+    void buy(int32_t f, double value) { run_.buy(f, code(f, value)); }
+    void learn(int32_t f, double value) { run_.learn(f, code(f, value)); }
+    int64_t price(int32_t f) const { return run_.purse().price(static_cast<size_t>(f)); }
+    int64_t spent() const { return run_.purse().spent(); }
+    int32_t leader() const { return run_.leader(); }
+    bool is_proven() const { return run_.is_closed(); }
+    bool is_complete() const { return !run_.has_waiting_trees(); }
+    double confidence() const { return run_.confidence(); }
+
+    nb::ndarray<nb::numpy, double> estimate() const { return to_numpy(std::vector<double>(run_.estimate())); }
+
+    nb::tuple bounds() const {
+        std::vector<double> low(acquirer_.base().size()), high(low.size());
+        run_.bounds(acquirer_.base().data(), low.data(), high.data());
+        return nb::make_tuple(to_numpy(std::move(low)), to_numpy(std::move(high)));
+    }
+
+    // Mean number of ticks still to come, over imagined ends of this run.
+    double expected_ticks(size_t n_ends, uint64_t seed) const {
+        Stream random(mix(seed));
+        double total = 0;
+        nb::gil_scoped_release release;
+        for (size_t i = 0; i < n_ends; ++i) {
+            RowRun end = run_;
+            for (int32_t f = end.next(); f >= 0; f = end.next())
+                end.imagine(f, static_cast<float>(random.uniform()));
+            total += static_cast<double>(end.purse().spent() - run_.purse().spent());
+        }
+        return n_ends ? total / static_cast<double>(n_ends) : 0;
+    }
+
+  private:
+    ValueCode code(int32_t f, double value) const { return acquirer_.trees().code(static_cast<size_t>(f), value); }
+
+    const Acquirer& acquirer_;
+    Policy policy_;
+    RowRun run_;
+};
+
+}  // namespace
+
+void bind_acquisition(nb::module_& m) {
+    nb::enum_<Stop>(m, "Stop")
+        .value("all", Stop::all)
+        .value("label", Stop::label)
+        .value("confidence", Stop::confidence)
+        .value("budget", Stop::budget);
+    nb::class_<Policy>(m, "Policy")
+        .def(nb::init<>())
+        .def_rw("stop", &Policy::stop)
+        .def_rw("by_count", &Policy::by_count)
+        .def_rw("deep", &Policy::deep)
+        .def_rw("grouped", &Policy::grouped)
+        .def_rw("range_weight", &Policy::range_weight)
+        .def_rw("most_visits", &Policy::most_visits)
+        .def_rw("hope", &Policy::hope)
+        .def_rw("tolerance", &Policy::tolerance)
+        .def_rw("confidence", &Policy::confidence)
+        .def_rw("budget", &Policy::budget);
+    nb::class_<Acquirer>(m, "Acquirer")
+        .def(nb::init<Vector<int64_t>, Vector<int32_t>, Vector<double>, Vector<uint8_t>, Vector<int32_t>, Vector<int32_t>, Matrix<uint64_t>,
+                      Matrix<double>, Vector<double>, Vector<double>, Vector<int64_t>, Vector<int64_t>, Vector<int64_t>, Vector<int32_t>>(),
+             nb::arg("node_offsets"), nb::arg("feature"), nb::arg("threshold"), nb::arg("missing_left"), nb::arg("right"),
+             nb::arg("category_set"), nb::arg("category_sets"), nb::arg("values"), nb::arg("base"), nb::arg("node_weight"),
+             nb::arg("own_ticks"), nb::arg("shared_ticks"), nb::arg("group_offsets"), nb::arg("group_ids"))
+        .def("evaluate", &Acquirer::evaluate, nb::arg("x"), nb::arg("policy"), nb::arg("n_threads") = 1)
+        .def("labels_at", &Acquirer::labels_at, nb::arg("x"), nb::arg("policy"), nb::arg("confidences"), nb::arg("n_threads") = 1);
+    nb::class_<Run>(m, "Run")
+        .def(nb::init<const Acquirer&, const Policy&>(), nb::arg("acquirer"), nb::arg("policy"), nb::keep_alive<1, 2>())
+        .def("next", &Run::next)
+        .def("buy", &Run::buy, nb::arg("feature"), nb::arg("value"))
+        .def("learn", &Run::learn, nb::arg("feature"), nb::arg("value"))
+        .def("price", &Run::price, nb::arg("feature"))
+        .def("bounds", &Run::bounds)
+        .def("estimate", &Run::estimate)
+        .def("expected_ticks", &Run::expected_ticks, nb::arg("n_ends"), nb::arg("seed"))
+        .def_prop_ro("spent", &Run::spent)
+        .def_prop_ro("leader", &Run::leader)
+        .def_prop_ro("is_proven", &Run::is_proven)
+        .def_prop_ro("is_complete", &Run::is_complete)
+        .def_prop_ro("confidence", &Run::confidence);
+}
+
+}  // namespace frugal

@@ -1,0 +1,181 @@
+// Trees prepared for buying one feature at a time: what can still be reached below every node.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <stdexcept>
+#include <vector>
+
+namespace frugal {
+
+// A value is known as its code: the number of the feature's own thresholds below it, or the number of its category.
+using ValueCode = uint32_t;
+constexpr ValueCode kMissingValue = 0xFFFFFFFFu;
+
+// The arrays of a Forest and of its Ensemble, as Python holds them.
+struct EnsembleArrays {
+    size_t n_trees, n_nodes, n_leaves, n_features, n_classes, n_sets, set_words;
+    const int64_t* node_offsets;     // (n_trees + 1)
+    const int32_t* feature;          // (n_nodes), -1: leaf
+    const double* threshold;         // (n_nodes)
+    const uint8_t* missing_left;     // (n_nodes)
+    const int32_t* right;            // (n_nodes): right child, or the leaf's row in values
+    const int32_t* category_set;     // (n_nodes), or -1
+    const uint64_t* category_sets;   // (n_sets, set_words)
+    const double* values;            // (n_leaves, n_classes)
+    const double* base;              // (n_classes)
+    const double* node_weight;       // (n_nodes): training weight that came by
+};
+
+// Immutable. Scores are kept in channels: with two classes one channel, the lead of the second over the first; otherwise one
+// for each class.
+class Reachable {
+  public:
+    struct Node {
+        int32_t feature;     // -1: leaf
+        int32_t right;       // right child, or the leaf's row in values
+        uint32_t limit;      // numeric: codes up to it go left
+        int32_t set;         // categorical: first word of its set; otherwise -1
+        float left_share;    // of the training rows that came by
+        bool missing_left;
+        uint64_t below;      // features of the subtree, each as bit f % 64: a bit may stand for several
+    };
+
+    explicit Reachable(const EnsembleArrays& a)
+        : n_features(a.n_features), n_classes(a.n_classes), n_channels(a.n_classes == 2 ? 1 : a.n_classes), n_trees(a.n_trees) {
+        check(a);
+        roots.assign(a.node_offsets, a.node_offsets + a.n_trees);
+        sets_.assign(a.category_sets, a.category_sets + a.n_sets * a.set_words);
+        set_words_ = a.set_words;
+        values_.assign(a.values, a.values + a.n_leaves * a.n_classes);
+        base.resize(n_channels);
+        for (size_t c = 0; c < n_channels; ++c) base[c] = channel(a.base, c);
+        number_thresholds(a);
+        nodes_.resize(a.n_nodes);
+        reach_.resize(a.n_nodes * 3 * n_channels);
+        for (size_t t = a.n_trees; t-- > 0;)
+            for (int64_t i = a.node_offsets[t + 1]; i-- > a.node_offsets[t];) add_node(a, static_cast<size_t>(i));
+    }
+
+    const size_t n_features, n_classes, n_channels, n_trees;
+    std::vector<int64_t> roots;   // (n_trees)
+    std::vector<double> base;     // (n_channels)
+
+    const Node& node(int32_t i) const { return nodes_[static_cast<size_t>(i)]; }
+    const double* leaf_values(int32_t leaf) const { return values_.data() + static_cast<size_t>(leaf) * n_classes; }
+    bool is_categorical(size_t f) const { return is_category_[f]; }
+
+    // Least, largest and mean value of each channel over the leaves below a node. Bounds are rounded outwards.
+    const float* low(int32_t i) const { return reach_.data() + static_cast<size_t>(i) * 3 * n_channels; }
+    const float* high(int32_t i) const { return low(i) + n_channels; }
+    const float* mean(int32_t i) const { return low(i) + 2 * n_channels; }
+
+    ValueCode code(size_t f, double value) const {
+        if (std::isnan(value)) return kMissingValue;
+        if (is_category_[f]) {
+            const bool has_bit = value >= 0 && value < static_cast<double>(64 * set_words_);
+            return has_bit ? static_cast<ValueCode>(value) : kMissingValue;
+        }
+        const std::vector<double>& own = thresholds_[f];
+        return static_cast<ValueCode>(std::lower_bound(own.begin(), own.end(), value) - own.begin());
+    }
+
+    bool goes_left(const Node& node, ValueCode code) const {
+        if (code == kMissingValue) return node.missing_left;
+        if (node.set < 0) return code <= node.limit;
+        return (sets_[static_cast<size_t>(node.set) + (code >> 6)] >> (code & 63)) & 1;
+    }
+
+    static uint64_t bit(int32_t f) { return uint64_t{1} << (f & 63); }
+
+    double channel(const double* scores, size_t c) const { return n_channels == 1 ? scores[1] - scores[0] : scores[c]; }
+
+  private:
+    static void check(const EnsembleArrays& a) {
+        const auto fail = [](const char* what) { throw std::invalid_argument(what); };
+        if (a.n_classes < 2) fail("an ensemble needs two classes");
+        if (a.n_nodes >= static_cast<size_t>(std::numeric_limits<int32_t>::max())) fail("an ensemble of more than 2^31 nodes");
+        for (size_t t = 0; t < a.n_trees; ++t) {
+            const int64_t first = a.node_offsets[t], last = a.node_offsets[t + 1];
+            if (first < 0 || first >= last || last > static_cast<int64_t>(a.n_nodes)) fail("a tree without nodes");
+            for (int64_t i = first; i < last; ++i) {
+                const int32_t f = a.feature[i], right = a.right[i], set = a.category_set[i];
+                if (f >= static_cast<int32_t>(a.n_features)) fail("a node reads a feature that does not exist");
+                if (f < 0 && (right < 0 || static_cast<size_t>(right) >= a.n_leaves)) fail("a leaf that does not exist");
+                // Children lie behind their parent and in the same tree, so every walk ends.
+                if (f >= 0 && (right < i + 2 || right >= last)) fail("a node whose child is not in its tree");
+                if (set >= static_cast<int32_t>(a.n_sets)) fail("a set of categories that does not exist");
+                if (f >= 0 && set < 0 && std::isnan(a.threshold[i])) fail("a threshold that is not a number");
+            }
+        }
+        for (size_t i = 0; i < a.n_leaves * a.n_classes; ++i)
+            if (!std::isfinite(a.values[i])) fail("a leaf whose value is not finite");
+    }
+
+    void number_thresholds(const EnsembleArrays& a) {
+        thresholds_.resize(n_features);
+        is_category_.assign(n_features, 0);
+        for (size_t i = 0; i < a.n_nodes; ++i) {
+            if (a.feature[i] < 0) continue;
+            const auto f = static_cast<size_t>(a.feature[i]);
+            if (a.category_set[i] >= 0)
+                is_category_[f] = 1;
+            else
+                thresholds_[f].push_back(a.threshold[i]);
+        }
+        for (size_t f = 0; f < n_features; ++f) {
+            std::vector<double>& own = thresholds_[f];
+            if (is_category_[f] && !own.empty()) throw std::invalid_argument("a feature that is numeric and categorical");
+            std::sort(own.begin(), own.end());
+            own.erase(std::unique(own.begin(), own.end()), own.end());
+        }
+    }
+
+    // Children come first, since they lie behind their parent.
+    void add_node(const EnsembleArrays& a, size_t i) {
+        Node& node = nodes_[i];
+        node.feature = a.feature[i] < 0 ? -1 : a.feature[i];
+        node.right = a.right[i];
+        node.set = -1;
+        float* low = reach_.data() + i * 3 * n_channels;
+        float *high = low + n_channels, *mean = high + n_channels;
+        if (node.feature < 0) {
+            for (size_t c = 0; c < n_channels; ++c) set_value(channel(leaf_values(node.right), c), low[c], high[c], mean[c]);
+            return;
+        }
+        const std::vector<double>& own = thresholds_[static_cast<size_t>(node.feature)];
+        node.missing_left = a.missing_left[i];
+        if (a.category_set[i] >= 0)
+            node.set = a.category_set[i] * static_cast<int32_t>(set_words_);
+        else
+            node.limit = static_cast<uint32_t>(std::lower_bound(own.begin(), own.end(), a.threshold[i]) - own.begin());
+        const auto left = static_cast<int32_t>(i) + 1, right = node.right;
+        const double weight = a.node_weight[left] + a.node_weight[right];
+        node.left_share = weight > 0 ? static_cast<float>(a.node_weight[left] / weight) : 0.5f;
+        node.below = bit(node.feature) | nodes_[static_cast<size_t>(left)].below | nodes_[static_cast<size_t>(right)].below;
+        for (size_t c = 0; c < n_channels; ++c) {
+            low[c] = std::min(this->low(left)[c], this->low(right)[c]);
+            high[c] = std::max(this->high(left)[c], this->high(right)[c]);
+            mean[c] = node.left_share * this->mean(left)[c] + (1 - node.left_share) * this->mean(right)[c];
+        }
+    }
+
+    static void set_value(double value, float& low, float& high, float& mean) {
+        mean = static_cast<float>(value);
+        low = high = mean;
+        if (static_cast<double>(low) > value) low = std::nextafter(low, -std::numeric_limits<float>::infinity());
+        if (static_cast<double>(high) < value) high = std::nextafter(high, std::numeric_limits<float>::infinity());
+    }
+
+    std::vector<Node> nodes_;
+    std::vector<float> reach_;    // (n_nodes, 3, n_channels): least, largest, mean
+    std::vector<double> values_;  // (n_leaves, n_classes)
+    std::vector<uint64_t> sets_;
+    size_t set_words_ = 0;
+    std::vector<std::vector<double>> thresholds_;  // of each feature, sorted
+    std::vector<uint8_t> is_category_;
+};
+
+}  // namespace frugal

@@ -1,0 +1,8 @@
+"""Buying features one at a time: runs, stop rules, receipts."""
+
+from frugalforest.acquisition.acquirer import Acquirer, Evaluation
+from frugalforest.acquisition.receipt import Receipt, Step
+from frugalforest.acquisition.run import Acquisition
+from frugalforest.acquisition.stopping import Order, StopRule
+
+__all__ = ["Acquirer", "Acquisition", "Evaluation", "Order", "Receipt", "Step", "StopRule"]

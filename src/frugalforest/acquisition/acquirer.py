@@ -1,0 +1,124 @@
+"""Acquirer: an ensemble with its prices, ready to be read one feature at a time, by the row or by the matrix."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from frugalforest import _core
+from frugalforest.acquisition.stopping import Order, StopRule
+from frugalforest.costs import FeatureCosts
+from frugalforest.ensemble import Ensemble
+from frugalforest.forest import Floats, Mask
+from frugalforest.growing.params import groups_by_feature
+
+
+class Evaluation(NamedTuple):
+    """What a whole matrix of rows ended with."""
+
+    label_numbers: NDArray[np.intp]  # (n_rows,)
+    probabilities: Floats  # (n_rows, n_classes); estimates where a row was not read to its leaves
+    mask: Mask  # (n_rows, n_features): what was bought
+
+
+@dataclass(frozen=True, eq=False)
+class Acquirer:
+    """Buys features in the order that settles the label most cheaply, until a rule says that it is enough."""
+
+    ensemble: Ensemble
+    costs: FeatureCosts
+    order: Order = field(default_factory=Order)
+
+    @cached_property
+    def core(self) -> _core.Acquirer:
+        """The compiled side; made when it is first needed."""
+        forest, ensemble = self.ensemble.forest, self.ensemble
+        own, shared = self.costs.ticks
+        weight = forest.node_counts.sum(axis=1) if forest.n_trees else np.zeros(0)
+        return _core.Acquirer(
+            *map(
+                np.ascontiguousarray,
+                (
+                    forest.node_offsets,
+                    forest.feature,
+                    forest.threshold,
+                    forest.missing_left,
+                    forest.right,
+                    forest.category_set,
+                    forest.category_sets,
+                    ensemble.values,
+                    ensemble.base,
+                    weight,
+                    own,
+                    shared,
+                    *groups_by_feature(self.costs),
+                ),
+            )
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("ensemble", "costs", "order")}
+
+    def policy(self, rule: StopRule) -> _core.Policy:
+        """The rule, the order and the tolerance of the ensemble, as the core reads them."""
+        return rule.policy(self.costs, self.ensemble.tolerance, self.order)
+
+    def evaluate(self, rows: NDArray[Any], rule: StopRule, n_threads: int = 1) -> Evaluation:
+        """Run every row (as `ensemble.reading` gives it) to its end."""
+        if rule.name == "all":
+            return self._read_all(rows, n_threads)
+        leader, is_proven, is_complete, channels, mask = self.core.evaluate(rows, self.policy(rule), n_threads)
+        labels = leader.astype(np.intp)
+        probabilities = self.estimated_probabilities(channels, labels)
+        complete = np.flatnonzero(is_complete)
+        if len(complete):  # nothing is open: exact, and ties by the ensemble's own rule
+            scores, _ = self.ensemble.scores(rows[complete], n_threads=n_threads)
+            labels[complete] = self.ensemble.label_numbers(scores)
+            probabilities[complete] = self.ensemble.probabilities(scores)
+        return Evaluation(labels, probabilities, mask.view(np.bool_))
+
+    def _read_all(self, rows: NDArray[Any], n_threads: int) -> Evaluation:
+        scores, mask = self.ensemble.scores(rows, with_mask=True, n_threads=n_threads)
+        assert mask is not None
+        return Evaluation(self.ensemble.label_numbers(scores), self.ensemble.probabilities(scores), mask)
+
+    def estimated_probabilities(self, channels: Floats, labels: NDArray[np.intp]) -> Floats:
+        """Probabilities of estimated scores, in which the settled label is never behind another, (n_rows, n_classes)."""
+        probabilities = self.ensemble.probabilities(self.scores_of(channels))
+        rows = np.arange(len(labels))
+        best = probabilities.max(axis=1)
+        behind = probabilities.argmax(axis=1) != labels
+        # A proven label can trail in the estimate: trees that wait for one feature are averaged one by one.
+        probabilities[rows[behind], labels[behind]] = best[behind] * (1 + 1e-9)
+        return probabilities / probabilities.sum(axis=1, keepdims=True)
+
+    def scores_of(self, channels: Floats) -> Floats:
+        """Scores of classes from the core's channels: with two classes it has one, the lead of the second."""
+        if self.ensemble.n_classes > 2:
+            return channels
+        lead = channels[:, 0]
+        if self.ensemble.link != "mean":
+            return np.column_stack([np.zeros_like(lead), lead])
+        total = max(self.ensemble.forest.n_trees, 1)
+        return np.column_stack([(total - lead) / 2, (total + lead) / 2])
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A short text that tells this ensemble and price list from others."""
+        digest = hashlib.sha256()
+        forest = self.ensemble.forest
+        own, shared = self.costs.ticks
+        for array in (
+            *(forest.node_offsets, forest.feature, forest.threshold, forest.missing_left, forest.right),
+            *(forest.category_set, forest.category_sets, self.ensemble.values, self.ensemble.base),
+            *(own, shared, self.costs.membership),
+        ):
+            digest.update(repr(array.shape).encode())
+            digest.update(np.ascontiguousarray(array).tobytes())
+        digest.update(repr((self.ensemble.link, self.order, [str(c) for c in self.ensemble.classes.tolist()])).encode())
+        return digest.hexdigest()[:32]

@@ -1,0 +1,225 @@
+"""OnDemand: any fitted tree ensemble, one feature at a time, the same answer for less."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import check_is_fitted
+
+from frugalforest.acquisition import Acquirer, Order, StopRule
+from frugalforest.acquisition.calibration import Calibration, calibrate
+from frugalforest.acquisition.stopping import StopName
+from frugalforest.costs import FeatureCosts, resolve_costs
+from frugalforest.data import FeatureEncoder
+from frugalforest.ensemble import Ensemble
+from frugalforest.estimators.base import AcquisitionMixin, Floats, ForestClassifierBase, FrugalClassifierMixin, Mask
+from frugalforest.estimators.checks import check_n_jobs, check_number
+from frugalforest.estimators.problem import stratified_mask
+from frugalforest.importers import import_ensemble
+
+
+class OnDemand(AcquisitionMixin, FrugalClassifierMixin, BaseEstimator):
+    """A tree ensemble that buys its features one at a time, and stops when its answer is settled.
+
+    Takes a fitted ensemble as it is: forests of frugalforest, RandomForest, ExtraTrees, DecisionTree,
+    GradientBoosting and HistGradientBoosting classifiers of scikit-learn, models of LightGBM, XGBoost and CatBoost.
+    With stop="label" every label is that of the ensemble, row by row, ties included. All trees advance together; the
+    next feature is the one that narrows the open leads most for its price.
+
+    Parameters
+    ----------
+    estimator : fitted classifier
+        An unfitted one will do if `fit` is called.
+    feature_costs : FeatureCosts, array, dict or Series, default=None
+        What features cost; None: as the estimator has it, or every feature costs 1.
+    stop : {"label", "all", "confidence", "budget"}, default="label"
+        "label": when no value of the unread features can change the label. "all": when every tree is read to its leaf;
+        probabilities are exact then. "confidence": when the label is sure enough, see `calibrate`. "budget": when
+        nothing more can be bought for `budget` per row, which no row exceeds.
+    budget : float, default=None
+        With stop="budget": the most a row may cost.
+    disagreement : float, default=0.001
+        With stop="confidence": the share of rows whose label may differ from the ensemble's.
+    order : Order, default=None
+        How the next feature is found; None: the default, which suits. See `frugalforest.acquisition.Order`.
+    n_jobs : int, default=None
+        Threads.
+
+    Attributes
+    ----------
+    estimator_ : fitted classifier
+    calibration_ : Calibration
+        With stop="confidence", after `calibrate` or `fit`: the threshold, and the rate of disagreement it had.
+    classes_, n_features_in_, feature_names_in_, feature_costs_ :
+        As of every classifier of frugalforest.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> forest = RandomForestClassifier(50, random_state=0).fit(X[:400], y[:400])
+    >>> model = OnDemand(forest)
+    >>> bool((model.predict(X[400:]) == forest.predict(X[400:])).all())
+    True
+    >>> model.acquisition_cost(X[400:]).mean() < OnDemand(forest, stop="all").acquisition_cost(X[400:]).mean()
+    np.True_
+    """
+
+    calibration_: Calibration
+    estimator_: Any
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        feature_costs: Any = None,
+        stop: StopName = "label",
+        budget: float | None = None,
+        disagreement: float = 0.001,
+        order: Order | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.feature_costs = feature_costs
+        self.stop = stop
+        self.budget = budget
+        self.disagreement = disagreement
+        self.order = order
+        self.n_jobs = n_jobs
+
+    # ---- fitting
+
+    def fit(self, X: Any, y: Any, **fit_params: Any) -> Self:
+        """Fit a copy of the estimator. With stop="confidence" a quarter of the rows is set aside to calibrate."""
+        self._check_parameters()
+        model = clone(self.estimator)
+        held_out = None
+        if self.stop == "confidence":
+            is_held_out = stratified_mask(np.unique(y, return_inverse=True)[1], 0.25, seed=0)
+            held_out = _safe_indexing(X, is_held_out)
+            X, y = _safe_indexing(X, ~is_held_out), _safe_indexing(y, ~is_held_out)
+        model.fit(X, y, **fit_params)
+        imported = self._import(model)
+        self.__dict__.pop("calibration_", None)
+        self.estimator_ = model
+        self._imported = (model, self._settings(), imported)
+        if held_out is not None:
+            self.calibrate(held_out)
+        return self
+
+    def calibrate(self, X: Any) -> Self:
+        """Choose the confidence that keeps disagreement with the ensemble within `disagreement`, from unseen rows.
+
+        No labels are needed. The rate is taken at its upper confidence bound (90 %), so a rate of 0.1 % needs some
+        2,300 rows at least; with fewer, runs go on to a proof.
+        """
+        check_number(self.disagreement, "disagreement", 0, at_most=1)
+        self.calibration_ = calibrate(self._acquirer(), self._rows(X), self.disagreement, self._n_threads())
+        return self
+
+    # ---- the contract
+
+    @property
+    def classes_(self) -> NDArray[Any]:  # type: ignore[override]
+        """The classes, in the order of the columns of predict_proba."""
+        return self._acquirer().ensemble.classes
+
+    @property
+    def n_features_in_(self) -> int:  # type: ignore[override]
+        """Number of features."""
+        return self._acquirer().ensemble.n_features
+
+    @property
+    def feature_names_in_(self) -> NDArray[Any]:
+        """Names of the features, if the estimator has names."""
+        names = self._acquirer().ensemble.encoder.feature_names
+        if names is None:
+            raise AttributeError("this model was fitted without feature names")
+        return np.array(names, dtype=object)
+
+    @property
+    def feature_costs_(self) -> FeatureCosts:  # type: ignore[override]
+        """The price list."""
+        return self._acquirer().costs
+
+    @property
+    def encoder_(self) -> FeatureEncoder:  # type: ignore[override]
+        """How columns become numbers."""
+        return self._acquirer().ensemble.encoder
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "estimator_") or _is_fitted(self.estimator)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The label of each row, (n_rows,)."""
+        rows, acquirer = self._rows(X), self._acquirer()
+        if self.stop in ("label", "all"):  # the same labels, and no need to play through what is bought
+            scores, _ = acquirer.ensemble.scores(rows, n_threads=self._n_threads())
+            return acquirer.ensemble.classes[acquirer.ensemble.label_numbers(scores)]
+        return self.classes_[acquirer.evaluate(rows, self._stop_rule(), self._n_threads()).label_numbers]
+
+    def predict_with_cost(self, X: Any) -> tuple[NDArray[Any], Floats]:
+        """Label and bill of each row in one pass: `predict(X), acquisition_cost(X)`."""
+        found = self._acquirer().evaluate(self._rows(X), self._stop_rule(), self._n_threads())
+        return self.classes_[found.label_numbers], self.feature_costs_.of_rows(found.mask)
+
+    def _read(self, rows: NDArray[Any], *, with_mask: bool) -> tuple[Floats, Mask | None]:
+        found = self._acquirer().evaluate(rows, self._stop_rule(), self._n_threads())
+        return found.probabilities, found.mask
+
+    def _rows(self, X: Any) -> NDArray[Any]:
+        return self._acquirer().ensemble.reading(super()._rows(X))
+
+    def _acquirer(self) -> Acquirer:
+        """The imported ensemble; read again if the estimator or the prices have been exchanged."""
+        self._check_parameters()
+        model = getattr(self, "estimator_", self.estimator)
+        kept = self.__dict__.get("_imported")
+        if kept is None or kept[0] is not model or kept[1] != self._settings():
+            kept = (model, self._settings(), self._import(model))
+            self.__dict__["_imported"] = kept
+        return kept[2]
+
+    def _settings(self) -> tuple[Any, ...]:
+        return id(self.feature_costs), self.order
+
+    def _import(self, model: Any) -> Acquirer:
+        if isinstance(model, ForestClassifierBase):
+            own = model._acquirer()
+            ensemble, prices = own.ensemble, own.costs
+        else:
+            ensemble, prices = import_ensemble(model), None
+        if prices is None or self.feature_costs is not None:
+            prices = resolve_costs(self.feature_costs, ensemble.n_features, ensemble.encoder.feature_names)
+        return Acquirer(ensemble, prices, self.order or Order())
+
+    def _stop_rule(self) -> StopRule:
+        if self.stop != "confidence":
+            return StopRule(self.stop, budget=self.budget)
+        if not hasattr(self, "calibration_"):
+            raise ValueError('stop="confidence" needs a threshold: call calibrate(X) with rows not used for fitting.')
+        return StopRule("confidence", confidence=self.calibration_.confidence)
+
+    def _check_parameters(self) -> None:
+        check_n_jobs(self.n_jobs)
+        if self.stop == "confidence":
+            check_number(self.disagreement, "disagreement", 0, at_most=1)
+        else:
+            StopRule(self.stop, budget=self.budget)
+
+    def _n_threads(self) -> int:
+        return int(effective_n_jobs(self.n_jobs))
+
+
+def _is_fitted(model: Any) -> bool:
+    try:
+        check_is_fitted(model)
+    except (TypeError, ValueError):  # LightGBM's and XGBoost's boosters are no estimators, but always fitted
+        return not hasattr(model, "get_params")
+    return True

@@ -1,0 +1,53 @@
+"""How X becomes numbers, from what a fitted model of another library remembers of its columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from frugalforest.data import FeatureEncoder
+from frugalforest.data.categories import Category
+from frugalforest.data.columns import Column, is_missing
+from frugalforest.importers.cityhash import city_hash_64
+
+
+def known_columns(
+    n_features: int,
+    names: Sequence[str] | None,
+    categories: Mapping[int, Sequence[Category]] | None = None,
+    *,
+    encoder: type[FeatureEncoder] = FeatureEncoder,
+) -> FeatureEncoder:
+    """An encoder with the model's names (None: by position) and the categories of its columns, in their order."""
+    return encoder(
+        n_features,
+        None if names is None else tuple(str(name) for name in names),
+        {position: tuple(values) for position, values in (categories or {}).items()},
+        np.zeros(n_features, dtype=bool),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class HashedCategoryEncoder(FeatureEncoder):
+    """An encoder whose categories are known by the hashes of their text only, as CatBoost keeps them."""
+
+    def _encode_column(self, column: Column, i: int) -> NDArray[Any]:
+        if i in self.categories:
+            items = column.tolist()
+            hashes = {item: None if is_missing(item) else category_hash(item) for item in set(items)}
+            column = np.array([*map(hashes.__getitem__, items), None], dtype=object)[:-1]  # objects, whatever they are
+        return super()._encode_column(column, i)
+
+
+def category_hash(value: object) -> int:
+    """The 32 bits by which CatBoost tells categories apart; 1, "1", True and 1.0 are one category."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, bool) or (isinstance(value, float) and value.is_integer()):
+        value = int(value)
+    text = value if isinstance(value, bytes) else str(value).encode()
+    return city_hash_64(text) & 0xFFFFFFFF
