@@ -74,7 +74,7 @@ class Acquirer {
                 leader[row] = run.leader();
                 is_proven[row] = run.is_closed();
                 is_complete[row] = !run.has_waiting_trees();
-                std::copy_n(run.estimate().begin(), k, estimate.begin() + static_cast<std::ptrdiff_t>(row * k));
+                std::copy_n(run.estimate(), k, estimate.begin() + static_cast<std::ptrdiff_t>(row * k));
             });
         }
         return nb::make_tuple(to_numpy(std::move(leader)), to_numpy(std::move(is_proven)), to_numpy(std::move(is_complete)),
@@ -155,7 +155,7 @@ class Run {
     bool is_complete() const { return !run_.has_waiting_trees(); }
     double confidence() const { return run_.confidence(); }
 
-    nb::ndarray<nb::numpy, double> estimate() const { return to_numpy(std::vector<double>(run_.estimate())); }
+    nb::ndarray<nb::numpy, double> estimate() const { return to_numpy(std::vector<double>(run_.estimate(), run_.estimate() + acquirer_.trees().n_channels)); }
 
     nb::tuple bounds() const {
         std::vector<double> low(acquirer_.base().size()), high(low.size());

@@ -33,15 +33,14 @@ struct EnsembleArrays {
 // for each class.
 class Reachable {
   public:
+    // 16 bytes: walking through large forests is waiting for memory.
     struct Node {
-        int32_t feature;     // -1: leaf
-        int32_t right;       // right child, or the leaf's row in values
-        uint32_t limit;      // numeric: codes up to it go left
-        int32_t set;         // categorical: first word of its set; otherwise -1
-        float left_share;    // of the training rows that came by
-        bool missing_left;
-        uint64_t below;      // features of the subtree, each as bit f % 64: a bit may stand for several
+        int32_t feature;                              // -1: leaf
+        int32_t right;                                // right child, or the leaf's row in values
+        uint32_t limit : 31, missing_left : 1;        // numeric: codes up to the limit go left; categorical: number of the set
+        float left_share;                             // of the training rows that came by
     };
+    static_assert(sizeof(Node) == 16);
 
     explicit Reachable(const EnsembleArrays& a)
         : n_features(a.n_features), n_classes(a.n_classes), n_channels(a.n_classes == 2 ? 1 : a.n_classes), n_trees(a.n_trees) {
@@ -54,6 +53,7 @@ class Reachable {
         for (size_t c = 0; c < n_channels; ++c) base[c] = channel(a.base, c);
         number_thresholds(a);
         nodes_.resize(a.n_nodes);
+        below_.resize(a.n_nodes);
         reach_.resize(a.n_nodes * 3 * n_channels);
         for (size_t t = a.n_trees; t-- > 0;)
             for (int64_t i = a.node_offsets[t + 1]; i-- > a.node_offsets[t];) add_node(a, static_cast<size_t>(i));
@@ -64,6 +64,12 @@ class Reachable {
     std::vector<double> base;     // (n_channels)
 
     const Node& node(int32_t i) const { return nodes_[static_cast<size_t>(i)]; }
+    // The features of the subtree, each as bit f % 64, so that one bit may stand for several; 0 for a leaf.
+    uint64_t below(int32_t i) const { return below_[static_cast<size_t>(i)]; }
+    void prefetch(int32_t i) const {
+        __builtin_prefetch(&nodes_[static_cast<size_t>(i)]);
+        __builtin_prefetch(low(i));
+    }
     const double* leaf_values(int32_t leaf) const { return values_.data() + static_cast<size_t>(leaf) * n_classes; }
     bool is_categorical(size_t f) const { return is_category_[f]; }
 
@@ -84,8 +90,8 @@ class Reachable {
 
     bool goes_left(const Node& node, ValueCode code) const {
         if (code == kMissingValue) return node.missing_left;
-        if (node.set < 0) return code <= node.limit;
-        return (sets_[static_cast<size_t>(node.set) + (code >> 6)] >> (code & 63)) & 1;
+        if (!is_category_[static_cast<size_t>(node.feature)]) return code <= node.limit;
+        return (sets_[node.limit * set_words_ + (code >> 6)] >> (code & 63)) & 1;
     }
 
     static uint64_t bit(int32_t f) { return uint64_t{1} << (f & 63); }
@@ -138,7 +144,6 @@ class Reachable {
         Node& node = nodes_[i];
         node.feature = a.feature[i] < 0 ? -1 : a.feature[i];
         node.right = a.right[i];
-        node.set = -1;
         float* low = reach_.data() + i * 3 * n_channels;
         float *high = low + n_channels, *mean = high + n_channels;
         if (node.feature < 0) {
@@ -146,15 +151,13 @@ class Reachable {
             return;
         }
         const std::vector<double>& own = thresholds_[static_cast<size_t>(node.feature)];
-        node.missing_left = a.missing_left[i];
-        if (a.category_set[i] >= 0)
-            node.set = a.category_set[i] * static_cast<int32_t>(set_words_);
-        else
-            node.limit = static_cast<uint32_t>(std::lower_bound(own.begin(), own.end(), a.threshold[i]) - own.begin());
+        node.missing_left = a.missing_left[i] != 0;
+        const auto place = std::lower_bound(own.begin(), own.end(), a.threshold[i]) - own.begin();
+        node.limit = (a.category_set[i] >= 0 ? static_cast<uint32_t>(a.category_set[i]) : static_cast<uint32_t>(place)) & 0x7FFFFFFFu;
         const auto left = static_cast<int32_t>(i) + 1, right = node.right;
         const double weight = a.node_weight[left] + a.node_weight[right];
         node.left_share = weight > 0 ? static_cast<float>(a.node_weight[left] / weight) : 0.5f;
-        node.below = bit(node.feature) | nodes_[static_cast<size_t>(left)].below | nodes_[static_cast<size_t>(right)].below;
+        below_[i] = bit(node.feature) | below(left) | below(right);
         for (size_t c = 0; c < n_channels; ++c) {
             low[c] = std::min(this->low(left)[c], this->low(right)[c]);
             high[c] = std::max(this->high(left)[c], this->high(right)[c]);
@@ -170,6 +173,7 @@ class Reachable {
     }
 
     std::vector<Node> nodes_;
+    std::vector<uint64_t> below_;
     std::vector<float> reach_;    // (n_nodes, 3, n_channels): least, largest, mean
     std::vector<double> values_;  // (n_leaves, n_classes)
     std::vector<uint64_t> sets_;

@@ -21,7 +21,7 @@ struct Policy {
     bool grouped = true;         // trees that wait for one feature are bounded together
     double range_weight = 0.2;   // how much the two-sided range counts beside the one-sided score
     uint32_t most_visits = 64;   // nodes looked at below one child of a cursor, at most
-    double hope = 0.45;          // look deep only once the estimated lead reaches this share of what can still be lost
+    double hope = 0.5;           // look deep only once the estimated lead reaches this share of what can still be lost
     double tolerance = 0;        // leads up to it count as ties: rounding could turn them
     double confidence = 0;       // Stop::confidence: lead over spread that is enough
     int64_t budget = 0;          // Stop::budget: ticks
@@ -45,16 +45,16 @@ class RowRun {
           looks_(trees.n_trees * 3 * n_slots_),
           done_low_(trees.base),
           done_high_(trees.base),
-          low_(trees.base),
-          high_(trees.base),
-          mean_(trees.base),
+          sums_(3 * n_slots_),
+          counted_(trees.n_trees * 3 * n_slots_, 0.0f),
           gain_(trees.n_features, 0),
           scratch_(n_slots_),
           far_top_(n_slots_) {
+        for (size_t c = 0; c < 3 * n_slots_; ++c) sums_[c] = trees.base[c % n_slots_];
         lead_by(0);
         for (size_t t = 0; t < trees.n_trees; ++t) {
             cursor_[t] = static_cast<int32_t>(trees.roots[t]);
-            add(cursor_[t], 1);
+            count(static_cast<int32_t>(t));
             settle_or_wait(static_cast<int32_t>(t));
         }
         assess();
@@ -106,7 +106,7 @@ class RowRun {
     }
 
     // Estimated scores by channel: what finished trees gave, and of the others the mean below their cursor.
-    const std::vector<double>& estimate() const { return mean_; }
+    const double* estimate() const { return sums_.data() + 2 * n_slots_; }
 
     // Least and largest score each class can still reach, tree by tree.   OUT (n_classes) each
     void bounds(const double* base, double* low, double* high) const {
@@ -143,31 +143,41 @@ class RowRun {
         n_waiting_[feature] = 0;
         remove_active(f);
         mark_stale(f);
-        while (t >= 0) {
-            const int32_t following = next_[static_cast<size_t>(t)];
-            advance(t);
-            t = following;
-        }
+        moving_.clear();
+        for (; t >= 0; t = next_[static_cast<size_t>(t)]) moving_.push_back(t);
+        advance_all();
         assess();
     }
 
     // ---- trees
 
-    void advance(int32_t t) {
-        int32_t& cursor = cursor_[static_cast<size_t>(t)];
-        add(cursor, -1);
-        cursor = child(cursor);
-        while (trees_->node(cursor).feature >= 0 && knows(trees_->node(cursor).feature)) cursor = child(cursor);
-        add(cursor, 1);
-        settle_or_wait(t);
+    // Moves the trees side by side, a step each, so that they wait for memory together.
+    void advance_all() {
+        while (!moving_.empty()) {
+            size_t n_left = 0;
+            for (const int32_t t : moving_) {
+                int32_t& cursor = cursor_[static_cast<size_t>(t)];
+                const int32_t feature = trees_->node(cursor).feature;
+                if (feature >= 0 && knows(feature)) {
+                    cursor = child(cursor);
+                    trees_->prefetch(cursor);
+                    moving_[n_left++] = t;
+                } else {
+                    count(t);
+                    settle_or_wait(t);
+                }
+            }
+            moving_.resize(n_left);
+        }
     }
 
-    void add(int32_t cursor, double sign) {
-        const float *low = trees_->low(cursor), *high = trees_->high(cursor), *mean = trees_->mean(cursor);
-        for (size_t c = 0; c < n_slots_; ++c) {
-            low_[c] += sign * static_cast<double>(low[c]);
-            high_[c] += sign * static_cast<double>(high[c]);
-            mean_[c] += sign * static_cast<double>(mean[c]);
+    // Exchanges what the tree added to the sums before by what is below its cursor now.
+    void count(int32_t t) {
+        const float* now = trees_->low(cursor_[static_cast<size_t>(t)]);
+        float* before = counted_.data() + static_cast<size_t>(t) * 3 * n_slots_;
+        for (size_t c = 0; c < 3 * n_slots_; ++c) {
+            sums_[c] += static_cast<double>(now[c]) - static_cast<double>(before[c]);
+            before[c] = now[c];
         }
     }
 
@@ -237,13 +247,13 @@ class RowRun {
 
     // The least lead with every tree bounded at its cursor.
     double cursor_lead(size_t slot) const {
-        if (n_slots_ == 1) return leader_ == 1 ? low_[0] : -high_[0];
-        return low_[static_cast<size_t>(leader_)] - high_[slot];
+        if (n_slots_ == 1) return leader_ == 1 ? sums_[0] : -sums_[1];
+        return sums_[static_cast<size_t>(leader_)] - sums_[n_slots_ + slot];
     }
 
     double mean_lead(size_t slot) const {
-        if (n_slots_ == 1) return leader_ == 1 ? mean_[0] : -mean_[0];
-        return mean_[static_cast<size_t>(leader_)] - mean_[slot];
+        if (n_slots_ == 1) return leader_ == 1 ? estimate()[0] : -estimate()[0];
+        return estimate()[leader_] - estimate()[slot];
     }
 
     // Of each waiting tree, by rival: least lead in the left and in the right child, and the largest in either.
@@ -308,9 +318,9 @@ class RowRun {
             int32_t i = stack_.back();
             stack_.pop_back();
             for (;; --visits) {
-                const Reachable::Node& node = trees_->node(i);
                 // A leaf, a subtree of which nothing is known, or one too many: what the subtree holds at all is a bound too.
-                if (!(node.below & known_bits_) || visits == 0) break;
+                if (!(trees_->below(i) & known_bits_) || visits == 0) break;
+                const Reachable::Node& node = trees_->node(i);
                 if (knows(node.feature)) {
                     i = child(i);
                 } else {
@@ -319,7 +329,7 @@ class RowRun {
                     ++i;
                 }
             }
-            reads |= trees_->node(i).below;
+            reads |= trees_->below(i);
             if (!visit(i)) break;
         }
         return reads;
@@ -345,8 +355,8 @@ class RowRun {
     }
 
     int32_t estimated_leader() const {
-        if (n_slots_ == 1) return mean_[0] > 0 ? 1 : 0;
-        return static_cast<int32_t>(std::max_element(mean_.begin(), mean_.end()) - mean_.begin());
+        if (n_slots_ == 1) return estimate()[0] > 0 ? 1 : 0;
+        return static_cast<int32_t>(std::max_element(estimate(), estimate() + n_slots_) - estimate());
     }
 
     void assess() {
@@ -514,13 +524,14 @@ class RowRun {
     std::vector<float> looks_;        // (n_trees, 3, n_slots)
 
     std::vector<double> done_low_, done_high_;    // (n_slots): base and finished trees
-    std::vector<double> low_, high_, mean_;       // (n_slots): base and all trees, each bounded or averaged below its cursor
+    std::vector<double> sums_;        // (3, n_slots): base and all trees: least, largest and mean below their cursors
+    std::vector<float> counted_;      // (n_trees, 3, n_slots): what each tree has added to these
     int32_t leader_ = 0;
     std::vector<size_t> open_;        // slots of the rivals that could still win
     std::vector<double> gain_;        // (n_features)
     std::vector<Sums> scratch_;       // (n_slots)
     std::vector<float> far_top_;      // (n_slots)
-    std::vector<int32_t> stack_, waiting_;
+    std::vector<int32_t> stack_, waiting_, moving_;
     bool is_hopeful_ = false;
     double confidence_ = 0;
 };

@@ -66,7 +66,9 @@ class Acquirer:
 
     def policy(self, rule: StopRule) -> _core.Policy:
         """The rule, the order and the tolerance of the ensemble, as the core reads them."""
-        return rule.policy(self.costs, self.ensemble.tolerance, self.order)
+        forest = self.ensemble.forest
+        order = self.order.settings(leaves_per_tree=forest.n_leaves / max(forest.n_trees, 1))
+        return rule.policy(self.costs, self.ensemble.tolerance, order)
 
     def evaluate(self, rows: NDArray[Any], rule: StopRule, n_threads: int = 1) -> Evaluation:
         """Run every row (as `ensemble.reading` gives it) to its end."""
@@ -95,6 +97,8 @@ class Acquirer:
         behind = probabilities.argmax(axis=1) != labels
         # A proven label can trail in the estimate: trees that wait for one feature are averaged one by one.
         probabilities[rows[behind], labels[behind]] = best[behind] * (1 + 1e-9)
+        if self.ensemble.link == "one_vs_all":  # these need not add up to 1, estimated or not
+            return probabilities
         return probabilities / probabilities.sum(axis=1, keepdims=True)
 
     def scores_of(self, channels: Floats) -> Floats:
@@ -102,6 +106,8 @@ class Acquirer:
         if self.ensemble.n_classes > 2:
             return channels
         lead = channels[:, 0]
+        if self.ensemble.link == "one_vs_all":  # each class has a margin of its own: half the lead each way
+            return np.column_stack([-lead / 2, lead / 2])
         if self.ensemble.link != "mean":
             return np.column_stack([np.zeros_like(lead), lead])
         total = max(self.ensemble.forest.n_trees, 1)

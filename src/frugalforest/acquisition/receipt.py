@@ -23,6 +23,7 @@ class Step:
     value: Any  # None where missing or refused
     cost: float
     probabilities: dict[Any, float]  # by class
+    note: str | None = None  # why it was refused, where that was said
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class Receipt:
 
         return pd.DataFrame(
             [
-                {"feature": step.feature, "how": step.how, "value": step.value, "cost": step.cost}
+                {"feature": step.feature, "how": step.how, "value": step.value, "cost": step.cost, "note": step.note}
                 | {f"P({label})": p for label, p in step.probabilities.items()}
                 for step in self.steps
             ]
@@ -57,5 +58,6 @@ class Receipt:
         lines = [f"{'feature':24} {'how':8} {'cost':>10}  probabilities"]
         for step in self.steps:
             odds = ", ".join(f"{label}: {p:.3f}" for label, p in step.probabilities.items())
-            lines.append(f"{step.feature!s:24.24} {step.how:8} {step.cost:10.2f}  {odds}")
+            note = f"  ({step.note})" if step.note else ""
+            lines.append(f"{step.feature!s:24.24} {step.how:8} {step.cost:10.2f}  {odds}{note}")
         return "\n".join([*lines, f"{'total':33} {self.total:10.2f}"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from numbers import Number
 from typing import Any, Self
 
 import numpy as np
@@ -17,6 +18,7 @@ from frugalforest.forest import Floats
 
 JSON_NAME, JSON_VERSION = "frugalforest run", 1
 MAX_JSON = 10_000_000  # characters
+INFINITY = "infinity"  # JSON has no word for it
 
 
 class Acquisition:
@@ -84,21 +86,24 @@ class Acquisition:
         (self._core.buy if paid else self._core.learn)(position, number)
         self._record(position, "bought" if paid else "free", value, number, cost)
 
-    def refuse(self, feature: Label) -> None:
-        """Say that a feature cannot be had: it is read as missing, costs nothing, and is not asked for again."""
+    def refuse(self, feature: Label, *, note: str | None = None) -> None:
+        """Say that a feature cannot be had: it is read as missing, costs nothing, and is not asked for again.
+
+        `note` says why, and is kept in the receipt.
+        """
         position = self._position(feature)
         if position in self._values:
             self._refuse_change(position, None, np.nan)
             return
         self._core.learn(position, np.nan)
-        self._record(position, "refused", None, np.nan, 0.0)
+        self._record(position, "refused", None, np.nan, 0.0, note)
 
-    def _record(self, position: int, how: How, value: Any, number: float, cost: float) -> None:
+    def _record(self, position: int, how: How, value: Any, number: float, cost: float, note: str | None = None) -> None:
         value = None if is_missing(value) else value.item() if isinstance(value, np.generic) else value
         self._values[position] = value
         self._numbers[position] = number
         label = self._label(position)
-        self._steps.append(Step(label, how, value, cost, self._named(self.probabilities)))
+        self._steps.append(Step(label, how, value, cost, self._named(self.probabilities), note))
 
     def _refuse_change(self, position: int, value: Any, number: float) -> None:
         known = self._numbers[position]
@@ -188,9 +193,10 @@ class Acquisition:
                 "format": JSON_NAME,
                 "version": JSON_VERSION,
                 "model": self._acquirer.fingerprint,
-                "stop": {"name": self._rule.name, "confidence": self._rule.confidence, "budget": self._rule.budget},
+                "stop": _stop_for_json(self._rule),
                 "steps": [
-                    {"feature": step.feature, "how": step.how, "value": _for_json(step.value)} for step in self._steps
+                    {"feature": step.feature, "how": step.how, "value": _for_json(step.value), "note": step.note}
+                    for step in self._steps
                 ],
             }
         )
@@ -202,16 +208,16 @@ class Acquisition:
         if content["model"] != acquirer.fingerprint:
             raise ValueError("This run was started by another model, or with other prices: resume it with that one.")
         try:
-            run = cls(acquirer, StopRule(**content["stop"]))
+            run = cls(acquirer, _stop_from_json(content["stop"]))
             for step in content["steps"]:
                 run._repeat(**step)
         except (TypeError, KeyError) as error:
             raise ValueError(f"This is not a run that frugalforest wrote: {error}.") from error
         return run
 
-    def _repeat(self, feature: Label, how: How, value: Any) -> None:
+    def _repeat(self, feature: Label, how: How, value: Any, note: str | None = None) -> None:
         if how == "refused":
-            self.refuse(feature)
+            self.refuse(feature, note=note)
         elif how in ("bought", "free"):
             self.provide(feature, value, free=how == "free")
         else:
@@ -275,7 +281,19 @@ def _some(names: tuple[str, ...]) -> str:
 def _for_json(value: Any) -> Any:
     if value is None or isinstance(value, bool | int | float | str):
         return value
+    if isinstance(value, Number | np.ndarray):  # Decimal, Fraction, an array of one number
+        return float(value)  # type: ignore[arg-type]
     return str(value)  # dates and intervals are categories by their text
+
+
+def _stop_for_json(rule: StopRule) -> dict[str, Any]:
+    limits = {"confidence": rule.confidence, "budget": rule.budget}
+    return {"name": rule.name} | {name: INFINITY if limit == np.inf else limit for name, limit in limits.items()}
+
+
+def _stop_from_json(stop: dict[str, Any]) -> StopRule:
+    limits = {name: np.inf if stop[name] == INFINITY else stop[name] for name in ("confidence", "budget")}
+    return StopRule(stop["name"], **limits)
 
 
 def _read_json(text: str) -> dict[str, Any]:
@@ -284,7 +302,7 @@ def _read_json(text: str) -> dict[str, Any]:
         raise ValueError(f"{wrong}: it is longer than {MAX_JSON:,} characters.")
     try:
         content = json.loads(text)
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # also numbers of thousands of digits
         raise ValueError(f"{wrong}: {error}.") from None
     if not isinstance(content, dict) or content.get("format") != JSON_NAME:
         raise ValueError(f"{wrong}.")

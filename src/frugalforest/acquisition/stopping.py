@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from frugalforest import _core
 from frugalforest.costs import FeatureCosts
 
 HOPE_FOR_CONFIDENCE = 0.15
+SMALL_TREE = 64  # leaves
 
 StopName = Literal["label", "all", "confidence", "budget"]
 
@@ -36,8 +37,8 @@ class StopRule:
             if self.name == needed and not (value is not None and value >= 0 and not np.isnan(value)):
                 raise ValueError(f"stop={needed!r} needs a {needed} of at least 0, got {value!r}.")
 
-    def policy(self, costs: FeatureCosts, tolerance: float, order: Order) -> _core.Policy:
-        """The rule as the core reads it."""
+    def policy(self, costs: FeatureCosts, tolerance: float, order: dict[str, Any]) -> _core.Policy:
+        """The rule as the core reads it; order: `Order.settings`."""
         policy = _core.Policy()
         policy.stop = getattr(_core.Stop, self.name)
         policy.tolerance = tolerance
@@ -47,10 +48,10 @@ class StopRule:
         if self.name == "budget":
             assert self.budget is not None
             policy.budget = costs.ticks_within(self.budget)
-        for name, value in order.settings().items():
+        for name, value in order.items():
             setattr(policy, name, value)
         if self.name == "confidence":  # it may be sure long before a proof is in sight
-            policy.hope = min(order.hope, HOPE_FOR_CONFIDENCE)
+            policy.hope = min(policy.hope, HOPE_FOR_CONFIDENCE)
         return policy
 
 
@@ -62,22 +63,23 @@ class Order:
     bounds: "cursor" takes the whole subtree below each cursor; "deep" only the leaves that agree with what is known;
     "grouped" also bounds trees that wait for the same feature together.
     hope: bounds are looked at once the estimated lead is this share of what could still be lost; 0: always. Less is
-    slower and buys a little less.
+    slower and buys a little less. None: 0.2 for small trees, where looking is cheap, and 0.5 for large ones.
     """
 
     by: Literal["score", "count"] = "score"
     bounds: Literal["cursor", "deep", "grouped"] = "grouped"
-    hope: float = 0.45
+    hope: float | None = None
     most_visits: int = 64
     range_weight: float = 0.2
 
-    def settings(self) -> dict[str, object]:
+    def settings(self, leaves_per_tree: float) -> dict[str, Any]:
         """The fields of the core's policy."""
+        hope = (0.2 if leaves_per_tree <= SMALL_TREE else 0.5) if self.hope is None else self.hope
         return {
             "by_count": self.by == "count",
             "deep": self.bounds != "cursor",
             "grouped": self.bounds == "grouped",
-            "hope": self.hope,
+            "hope": hope,
             "most_visits": self.most_visits,
             "range_weight": self.range_weight,
         }

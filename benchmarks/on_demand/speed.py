@@ -1,0 +1,64 @@
+"""Time of reading on demand against our own full prediction of the same rows, with the bill, in one run.
+
+    FRUGALFOREST_DATA=folder python -m benchmarks.on_demand.speed [--rows 100000]
+
+100 trees, two threads, best of 3, bounds kept incrementally. Covertype with 7 classes and with 2 (the most frequent one
+against the others), a forest with soft votes, one with hard votes, and LightGBM's boosting; preparing the ensemble is
+not part of the time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+import frugalforest as ff
+from benchmarks.on_demand.models import lightgbm
+from benchmarks.speed.__main__ import best_time
+from benchmarks.speed.data import covertype
+
+RESULTS = Path(__file__).parent.parent / "results" / "on_demand_speed.csv"
+FIELDS = ["data", "model", "rows", "full_seconds", "on_demand_seconds", "ratio", "read_all", "on_demand"]
+TRAINING = 20_000
+
+
+def models(X, y):
+    yield "StandardForest soft", ff.StandardForestClassifier(100, random_state=0, n_jobs=2).fit(X, y)
+    yield "BudgetForest hard", ff.BudgetForestClassifier(alpha=0, n_estimators=100, random_state=0, n_jobs=2).fit(X, y)
+    yield "LightGBM", lightgbm(X, y, 0)
+
+
+def measure(data: str, X, y, n_rows: int) -> list[dict]:
+    asked = X[TRAINING : TRAINING + n_rows]
+    found = []
+    for name, model in models(X[:TRAINING], y[:TRAINING]):
+        full, lazy = ff.OnDemand(model, stop="all", n_jobs=2), ff.OnDemand(model, n_jobs=2)
+        bills = full.acquisition_cost(asked[:1000]).mean(), lazy.acquisition_cost(asked[:1000]).mean()
+        seconds = [best_time(lambda m=m: m.predict_with_cost(asked), 3)[0] for m in (full, lazy)]
+        row = dict(zip(FIELDS, [data, name, n_rows, *seconds, seconds[1] / seconds[0], *bills], strict=True))
+        print(f"{data:22} {name:20} full {seconds[0]:.3f} s, on demand {seconds[1]:.3f} s: {row['ratio']:.1f} times", flush=True)
+        found.append(row)
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, default=100_000)
+    args = parser.parse_args()
+    warnings.filterwarnings("ignore", message=".*valid feature names.*")
+    X, y = covertype(TRAINING + args.rows)
+    most_frequent = np.unique(y)[np.argmax(np.unique(y, return_counts=True)[1])]
+    rows = measure("covertype, 7 classes", X, y, args.rows)
+    rows += measure("covertype, 2 classes", X, (y == most_frequent).astype(int), args.rows)
+    with RESULTS.open("w", newline="") as file:
+        writer = csv.DictWriter(file, FIELDS)
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+if __name__ == "__main__":
+    main()
