@@ -202,6 +202,7 @@ void bind_acquisition(nb::module_& m) {
         .def_rw("range_weight", &Policy::range_weight)
         .def_rw("most_visits", &Policy::most_visits)
         .def_rw("hope", &Policy::hope)
+        .def_rw("most_boxes", &Policy::most_boxes)
         .def_rw("tolerance", &Policy::tolerance)
         .def_rw("confidence", &Policy::confidence)
         .def_rw("budget", &Policy::budget);

@@ -22,6 +22,7 @@ struct Policy {
     double range_weight = 0.2;   // how much the two-sided range counts beside the one-sided score
     uint32_t most_visits = 64;   // nodes looked at below one child of a cursor, at most
     double hope = 0.5;           // look deep only once the estimated lead reaches this share of what can still be lost
+    uint32_t most_boxes = 0;     // parts of the space of unread values that are tried for a proof, at most; 0: none
     double tolerance = 0;        // leads up to it count as ties: rounding could turn them
     double confidence = 0;       // Stop::confidence: lead over spread that is enough
     int64_t budget = 0;          // Stop::budget: ticks
@@ -131,8 +132,9 @@ class RowRun {
 
   private:
     static constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    static constexpr double kNear = 0.7;  // branching is tried once bounds cover this share of the lead at risk
 
-    enum class Known : uint8_t { no, really, imagined };
+    enum class Known : uint8_t { no, really, imagined, between };
 
     void take(int32_t f, Known how) {
         const auto feature = static_cast<size_t>(f);
@@ -157,9 +159,9 @@ class RowRun {
             size_t n_left = 0;
             for (const int32_t t : moving_) {
                 int32_t& cursor = cursor_[static_cast<size_t>(t)];
-                const int32_t feature = trees_->node(cursor).feature;
-                if (feature >= 0 && knows(feature)) {
-                    cursor = child(cursor);
+                const int32_t following = child(cursor);
+                if (following >= 0) {
+                    cursor = following;
                     trees_->prefetch(cursor);
                     moving_[n_left++] = t;
                 } else {
@@ -181,11 +183,20 @@ class RowRun {
         }
     }
 
-    // The child the row goes to, at a node whose feature is known.
+    // The child the row goes to, or -1 at a leaf and where what is known does not tell.
     int32_t child(int32_t i) const {
         const Reachable::Node& node = trees_->node(i);
+        if (node.feature < 0) return -1;
         const auto f = static_cast<size_t>(node.feature);
-        const bool left = known_[f] == Known::really ? trees_->goes_left(node, code_[f]) : rank_[f] <= node.left_share;
+        bool left = false;
+        switch (known_[f]) {
+            case Known::no: return -1;
+            case Known::really: left = trees_->goes_left(node, code_[f]); break;
+            case Known::imagined: left = rank_[f] <= node.left_share; break;
+            case Known::between:
+                left = node.limit >= last_code_[f];
+                if (!left && node.limit >= code_[f]) return -1;
+        }
         return left ? i + 1 : node.right;
     }
 
@@ -223,7 +234,7 @@ class RowRun {
     void for_leaves(int32_t i, Visit&& visit) const {
         const Reachable::Node& node = trees_->node(i);
         if (node.feature < 0) return visit(trees_->leaf_values(node.right));
-        if (knows(node.feature)) return for_leaves(child(i), visit);
+        if (const int32_t following = child(i); following >= 0) return for_leaves(following, visit);
         for_leaves(i + 1, visit);
         for_leaves(node.right, visit);
     }
@@ -320,12 +331,12 @@ class RowRun {
             for (;; --visits) {
                 // A leaf, a subtree of which nothing is known, or one too many: what the subtree holds at all is a bound too.
                 if (!(trees_->below(i) & known_bits_) || visits == 0) break;
-                const Reachable::Node& node = trees_->node(i);
-                if (knows(node.feature)) {
-                    i = child(i);
+                const int32_t following = child(i);
+                if (following >= 0) {
+                    i = following;
                 } else {
-                    reads |= Reachable::bit(node.feature);
-                    stack_.push_back(node.right);
+                    reads |= Reachable::bit(trees_->node(i).feature);
+                    stack_.push_back(trees_->node(i).right);
                     ++i;
                 }
             }
@@ -361,12 +372,12 @@ class RowRun {
 
     void assess() {
         if (is_closed()) return;  // proven, whatever the estimates say
-        const int32_t leader = estimated_leader();
+        const int32_t leader = is_box_ ? leader_ : estimated_leader();
         if (leader != leader_) {
             lead_by(leader);
             std::fill(is_stale_.begin(), is_stale_.end(), 1);
         }
-        is_hopeful_ = std::all_of(open_.begin(), open_.end(), [&](size_t slot) {
+        is_hopeful_ = is_box_ || std::all_of(open_.begin(), open_.end(), [&](size_t slot) {
             return mean_lead(slot) >= policy_->hope * (mean_lead(slot) - cursor_lead(slot));
         });
         confidence_ = 0;
@@ -381,6 +392,7 @@ class RowRun {
             bound_together();
             close_rivals([&](size_t slot) { return scratch_[slot].together; });
         }
+        if (policy_->most_boxes > 0 && !is_box_ && is_near() && is_settled_in_boxes()) open_.clear();
         judge();
     }
 
@@ -436,25 +448,84 @@ class RowRun {
             }
             const auto limit = [&](int32_t t) { return trees_->node(cursor_[static_cast<size_t>(t)]).limit; };
             std::sort(waiting_.begin(), waiting_.end(), [&](int32_t a, int32_t b) { return limit(a) < limit(b); });
-            for (const size_t slot : open_) scratch_[slot].together += least_together(slot, limit);
+            const bool can_be_missing = known_[static_cast<size_t>(f)] == Known::no;
+            for (const size_t slot : open_) scratch_[slot].together += least_together(slot, can_be_missing, limit);
         }
     }
 
     template <class Limit>
-    double least_together(size_t slot, Limit&& limit) {
+    double least_together(size_t slot, bool can_be_missing, Limit&& limit) {
         double sum = 0, missing = 0;
         for (const int32_t t : waiting_) {
             sum += static_cast<double>(left_lead(t)[slot]);
             const bool missing_left = trees_->node(cursor_[static_cast<size_t>(t)]).missing_left;
             missing += static_cast<double>((missing_left ? left_lead(t) : right_lead(t))[slot]);
         }
-        double least = std::min(sum, missing);
+        double least = can_be_missing ? std::min(sum, missing) : sum;
         for (size_t a = 0; a < waiting_.size(); ++a) {  // the value rises beyond one threshold after the other
             const int32_t t = waiting_[a];
             sum += static_cast<double>(right_lead(t)[slot]) - static_cast<double>(left_lead(t)[slot]);
             if (a + 1 == waiting_.size() || limit(waiting_[a + 1]) != limit(t)) least = std::min(least, sum);
         }
         return least;
+    }
+
+    // ---- branch and bound: the label is settled if it is settled in every part of what the unread values can be
+
+    bool is_near() const {
+        return !open_.empty() && std::all_of(open_.begin(), open_.end(), [&](size_t slot) {
+            const double lead = mean_lead(slot), bound = std::max(scratch_[slot].alone, scratch_[slot].together);
+            return lead > 0 && lead >= kNear * (lead - bound);
+        });
+    }
+
+    bool is_settled_in_boxes() const {
+        std::vector<RowRun> boxes(1, *this);
+        boxes.back().is_box_ = true;
+        uint32_t n_boxes = 0;
+        while (!boxes.empty()) {
+            const RowRun box = std::move(boxes.back());
+            boxes.pop_back();
+            const int32_t f = box.feature_to_halve();
+            if (f < 0) return false;
+            for (RowRun& part : box.parts(f)) {
+                if (++n_boxes > policy_->most_boxes) return false;
+                if (!part.is_closed()) boxes.push_back(std::move(part));
+            }
+        }
+        return true;
+    }
+
+    // The one with most to tell, whatever it costs: nothing is bought.
+    int32_t feature_to_halve() const {
+        int32_t found = -1;
+        for (const int32_t f : active_) {
+            const double gain = gain_[static_cast<size_t>(f)];
+            if (gain > 0 && !trees_->is_categorical(static_cast<size_t>(f)) && (found < 0 || gain > gain_[static_cast<size_t>(found)])) found = f;
+        }
+        return found;
+    }
+
+    // Values up to the median threshold of the waiting trees, values beyond it, and a missing value.
+    std::vector<RowRun> parts(int32_t f) const {
+        const auto feature = static_cast<size_t>(f);
+        std::vector<ValueCode> limits;
+        for_waiting(f, [&](int32_t t) { limits.push_back(trees_->node(cursor_[static_cast<size_t>(t)]).limit); });
+        std::nth_element(limits.begin(), limits.begin() + static_cast<std::ptrdiff_t>(limits.size() / 2), limits.end());
+        const ValueCode middle = limits[limits.size() / 2];
+        const bool is_open = known_[feature] == Known::no;
+        std::vector<RowRun> found(is_open ? 3 : 2, *this);
+        found[0].narrow(f, is_open ? 0 : code_[feature], middle);
+        found[1].narrow(f, middle + 1, is_open ? kMissingValue - 1 : last_code_[feature]);
+        if (is_open) found[2].learn(f, kMissingValue);
+        return found;
+    }
+
+    void narrow(int32_t f, ValueCode first, ValueCode last) {
+        last_code_.resize(trees_->n_features);
+        code_[static_cast<size_t>(f)] = first;
+        last_code_[static_cast<size_t>(f)] = last;
+        take(f, Known::between);
     }
 
     // How sure is the lead?
@@ -512,6 +583,7 @@ class RowRun {
     std::vector<Known> known_;        // (n_features)
     std::vector<ValueCode> code_;     // (n_features)
     std::vector<float> rank_;         // (n_features), of imagined values
+    std::vector<ValueCode> last_code_;  // (n_features), of values between code_ and this
     uint64_t known_bits_ = 0;
 
     std::vector<int32_t> first_;      // (n_features): first tree that waits for it, or -1
@@ -533,6 +605,7 @@ class RowRun {
     std::vector<float> far_top_;      // (n_slots)
     std::vector<int32_t> stack_, waiting_, moving_;
     bool is_hopeful_ = false;
+    bool is_box_ = false;             // imagined, to prove that the label is settled in it
     double confidence_ = 0;
 };
 

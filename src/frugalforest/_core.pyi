@@ -166,6 +166,7 @@ class Policy:
     range_weight: float
     most_visits: int
     hope: float
+    most_boxes: int
     tolerance: float
     confidence: float
     budget: int
