@@ -4,9 +4,11 @@ Learns which features are worth their price, and hands over the bill of every pr
 """
 
 from frugalforest import acquisition, datasets, evaluation, impurities
+from frugalforest.acquisition import FetchError
 from frugalforest.costs import FeatureCosts, Group
 from frugalforest.estimators import BudgetForestClassifier, OnDemand, StandardForestClassifier
 from frugalforest.impurities import Polynomial, Powers, ThresholdPairs, check_admissible
+from frugalforest.persistence import ModelFileError, load
 from frugalforest.plotting import CostCurveDisplay
 
 __version__ = "0.1.0"
@@ -15,7 +17,9 @@ __all__ = [
     "BudgetForestClassifier",
     "CostCurveDisplay",
     "FeatureCosts",
+    "FetchError",
     "Group",
+    "ModelFileError",
     "OnDemand",
     "Polynomial",
     "Powers",
@@ -26,4 +30,5 @@ __all__ = [
     "datasets",
     "evaluation",
     "impurities",
+    "load",
 ]

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import inv_boxcox
 
 from frugalforest.data import FeatureEncoder
 from frugalforest.forest import Floats, Forest, Mask
@@ -175,13 +176,14 @@ class Ensemble:
         return np.maximum.reduceat(np.abs(self.values).max(axis=1), self.forest.leaf_offsets[:-1])
 
 
-# Exponentials are taken in double and rounded: for float32 this is what C's expf gives, and numpy's own is up to 2
-# units in the last place away from it, depending on the processor. Sums go from left to right, as C adds.
+# Exponentials are those of C's math library, in double and then rounded, as the other libraries take them: numpy's own
+# differ in the last place, from processor to processor, which turns labels next to a tie. Sums go from left to right.
 
 
 def _exp(x: NDArray[Any]) -> NDArray[Any]:
+    exact = inv_boxcox(x.astype(np.float64, copy=False), 0.0)  # exp(x), by that name
     with np.errstate(over="ignore"):
-        return np.exp(x, dtype=np.float64).astype(x.dtype)
+        return exact.astype(x.dtype, copy=False)
 
 
 def _sigmoid(margins: NDArray[Any]) -> NDArray[Any]:

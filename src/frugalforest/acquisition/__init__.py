@@ -1,8 +1,9 @@
-"""Buying features one at a time: runs, stop rules, receipts."""
+"""Buying features one at a time: runs, stop rules, receipts, sources."""
 
 from frugalforest.acquisition.acquirer import Acquirer, Evaluation
+from frugalforest.acquisition.fetch import FetchError
 from frugalforest.acquisition.receipt import Receipt, Step
 from frugalforest.acquisition.run import Acquisition
 from frugalforest.acquisition.stopping import Order, StopRule
 
-__all__ = ["Acquirer", "Acquisition", "Evaluation", "Order", "Receipt", "Step", "StopRule"]
+__all__ = ["Acquirer", "Acquisition", "Evaluation", "FetchError", "Order", "Receipt", "Step", "StopRule"]

@@ -74,7 +74,7 @@ class Acquirer:
         """Run every row (as `ensemble.reading` gives it) to its end."""
         if rule.name == "all":
             return self._read_all(rows, n_threads)
-        leader, is_proven, is_complete, channels, mask = self.core.evaluate(rows, self.policy(rule), n_threads)
+        leader, _, is_complete, channels, mask = self.core.evaluate(rows, self.policy(rule), n_threads)
         labels = leader.astype(np.intp)
         probabilities = self.estimated_probabilities(channels, labels)
         complete = np.flatnonzero(is_complete)
@@ -90,7 +90,7 @@ class Acquirer:
         return Evaluation(self.ensemble.label_numbers(scores), self.ensemble.probabilities(scores), mask)
 
     def estimated_probabilities(self, channels: Floats, labels: NDArray[np.intp]) -> Floats:
-        """Probabilities of estimated scores, in which the settled label is never behind another, (n_rows, n_classes)."""
+        """Probabilities of estimated scores, (n_rows, n_classes), in which the settled label is never behind another."""
         probabilities = self.ensemble.probabilities(self.scores_of(channels))
         rows = np.arange(len(labels))
         best = probabilities.max(axis=1)

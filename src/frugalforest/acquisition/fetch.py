@@ -118,7 +118,8 @@ def fetch_run(
         return _wait_for(partial(_fetch_async, run, fetch, patience, delivered))
     with closing(DaemonThreads()) as threads:
         for call in _calls(run, patience, delivered):
-            time.sleep(call.pause)
+            if call.pause > 0:  # sleeping for 0 seconds would hand the processor to others
+                time.sleep(call.pause)
             call.answer = _ask(partial(fetch, call.feature), call.timeout, threads)
     return run
 

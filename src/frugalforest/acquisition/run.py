@@ -140,7 +140,7 @@ class Acquisition:
 
     @property
     def probability_bounds(self) -> Floats:
-        """Least and largest probability of each class that any values of the open features could give, (n_classes, 2)."""
+        """Least and largest probability of each class over all values of the open features, (n_classes, 2)."""
         ensemble = self._acquirer.ensemble
         if self._core.is_complete:
             return np.column_stack([self.probabilities] * 2)
@@ -235,9 +235,9 @@ class Acquisition:
         names, n_features = self._acquirer.ensemble.encoder.feature_names, self._acquirer.ensemble.n_features
         if names is not None and isinstance(feature, str) and feature in names:
             return names.index(feature)
-        if names is None and isinstance(feature, int | np.integer) and not isinstance(feature, bool):
-            if 0 <= feature < n_features:
-                return int(feature)
+        is_number = isinstance(feature, int | np.integer) and not isinstance(feature, bool)
+        if names is None and is_number and 0 <= int(feature) < n_features:
+            return int(feature)
         known = f"positions 0 to {n_features - 1}" if names is None else _some(names)
         raise ValueError(f"There is no feature {feature!r}; this model knows {known}.")
 

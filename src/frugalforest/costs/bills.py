@@ -45,7 +45,9 @@ class Bills:
         everything = int(self._own_ticks.sum() + self._shared_ticks.sum())
         if money >= self._tick.exactly(everything):
             return everything
-        return int(Fraction(money) * self._tick.down / self._tick.up)
+        ticks = int(Fraction(money) * self._tick.down / self._tick.up)
+        # 0.3 as a float is a little less than three ticks of 0.1, and still what they are worth.
+        return ticks + 1 if self._tick.exactly(ticks + 1) <= money else ticks
 
     def money(self, ticks: int) -> float:
         """Ticks as money."""

@@ -6,6 +6,7 @@ cost (`acquisition_cost`). The cost is always the cost of the mask.
 
 from __future__ import annotations
 
+import os
 import warnings
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Sequence
@@ -18,11 +19,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from frugalforest import _core
-from frugalforest.acquisition import Acquirer, Acquisition, StopRule
+from frugalforest.acquisition import Acquirer, StopRule
 from frugalforest.costs import FeatureCosts
 from frugalforest.data import FeatureEncoder
 from frugalforest.data.tables import as_frame, column_names
 from frugalforest.ensemble import Ensemble
+from frugalforest.estimators.acquiring import AcquiringMixin
 from frugalforest.estimators.checks import (
     check_choice,
     check_flag,
@@ -82,8 +84,17 @@ class FrugalClassifierMixin(ClassifierMixin, metaclass=ABCMeta):
         assert mask is not None
         return self._labels(scores), self.feature_costs_.of_rows(mask)
 
-    def _rows(self, X: Any) -> NDArray[Any]:
-        """X as the matrix of numbers that the model reads. Columns of a frame are found by name, else by position."""
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to a file that `frugalforest.load` reads: no code in it, and checked when read."""
+        from frugalforest.persistence import save
+
+        save(self, path)
+
+    def _rows(self, X: Any, stacklevel: int = 3) -> NDArray[Any]:
+        """X as the matrix of numbers that the model reads. Columns of a frame are found by name, else by position.
+
+        stacklevel: of a warning, counted from here to the user's line.
+        """
         check_is_fitted(self)
         name = type(self).__name__
         matrix = self.encoder_.encode(X, estimator_name=name)
@@ -93,7 +104,7 @@ class FrugalClassifierMixin(ClassifierMixin, metaclass=ABCMeta):
             # In the words of scikit-learn, so that its users' filters work.
             what = "X has feature names" if has_names else "X does not have valid feature names"
             how = "without" if has_names else "with"
-            warnings.warn(f"{what}, but {name} was fitted {how} feature names", UserWarning, stacklevel=3)
+            warnings.warn(f"{what}, but {name} was fitted {how} feature names", UserWarning, stacklevel=stacklevel)
         return matrix
 
     def _labels(self, scores: Floats) -> NDArray[Any]:
@@ -108,27 +119,7 @@ class FrugalClassifierMixin(ClassifierMixin, metaclass=ABCMeta):
         return tags
 
 
-class AcquisitionMixin(metaclass=ABCMeta):
-    """Asks for an acquirer and a stop rule, and gives runs that buy one feature at a time."""
-
-    @abstractmethod
-    def _acquirer(self) -> Acquirer:
-        """The fitted ensemble with its prices."""
-
-    @abstractmethod
-    def _stop_rule(self) -> StopRule:
-        """When a run ends."""
-
-    def start(self) -> Acquisition:
-        """A run for one row: it names the feature to buy, takes its value, and goes on until the answer is settled."""
-        return Acquisition(self._acquirer(), self._stop_rule())
-
-    def resume(self, text: str) -> Acquisition:
-        """The run that `run.to_json()` wrote, at the point where it was."""
-        return Acquisition.from_json(text, self._acquirer())
-
-
-class ForestClassifierBase(AcquisitionMixin, FrugalClassifierMixin, BaseEstimator):
+class ForestClassifierBase(AcquiringMixin, FrugalClassifierMixin, BaseEstimator):
     """What every forest does: check, learn, keep; vote, bill, importances.
 
     Subclasses have the parameters below, and `fit` sets `forest_`. Nothing is kept before everything is checked and
@@ -251,8 +242,10 @@ class ForestClassifierBase(AcquisitionMixin, FrugalClassifierMixin, BaseEstimato
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class of each row, the first of equals, (n_rows,)."""
         # Whatever is bought, and in whatever order, the label is that of the whole forest, and this is the fastest way.
-        scores, _ = self._ensemble().scores(self._rows(X), n_threads=self._n_threads())
-        return self._labels(scores)
+        ensemble = self._ensemble()
+        scores, _ = ensemble.scores(self._rows(X), n_threads=self._n_threads())
+        labels: NDArray[Any] = self.classes_[ensemble.label_numbers(scores)]
+        return labels
 
     def _ensemble(self) -> Ensemble:
         return self._acquirer().ensemble

@@ -7,23 +7,26 @@ from typing import Any, Self
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _check_method_params, _num_samples, check_is_fitted
 
 from frugalforest.acquisition import Acquirer, Order, StopRule
 from frugalforest.acquisition.calibration import Calibration, calibrate
 from frugalforest.acquisition.stopping import StopName
 from frugalforest.costs import FeatureCosts, resolve_costs
 from frugalforest.data import FeatureEncoder
+from frugalforest.data.tables import as_frame
 from frugalforest.ensemble import Ensemble
-from frugalforest.estimators.base import AcquisitionMixin, Floats, ForestClassifierBase, FrugalClassifierMixin, Mask
-from frugalforest.estimators.checks import check_n_jobs, check_number
+from frugalforest.estimators.acquiring import AcquiringMixin
+from frugalforest.estimators.base import Floats, ForestClassifierBase, FrugalClassifierMixin, Mask
+from frugalforest.estimators.checks import check_labels, check_n_jobs, check_number
 from frugalforest.estimators.problem import stratified_mask
 from frugalforest.importers import import_ensemble
 
 
-class OnDemand(AcquisitionMixin, FrugalClassifierMixin, BaseEstimator):
+class OnDemand(AcquiringMixin, FrugalClassifierMixin, BaseEstimator):
     """A tree ensemble that buys its features one at a time, and stops when its answer is settled.
 
     Takes a fitted ensemble as it is: forests of frugalforest, RandomForest, ExtraTrees, DecisionTree,
@@ -34,7 +37,8 @@ class OnDemand(AcquisitionMixin, FrugalClassifierMixin, BaseEstimator):
     Parameters
     ----------
     estimator : fitted classifier
-        An unfitted one will do if `fit` is called.
+        An unfitted one will do if `fit` is called. Of a model that was loaded from a file it is an Ensemble, the trees
+        as they were read, since a file holds no other library's objects.
     feature_costs : FeatureCosts, array, dict or Series, default=None
         What features cost; None: as the estimator has it, or every feature costs 1.
     stop : {"label", "all", "confidence", "budget"}, default="label"
@@ -98,17 +102,17 @@ class OnDemand(AcquisitionMixin, FrugalClassifierMixin, BaseEstimator):
     def fit(self, X: Any, y: Any, **fit_params: Any) -> Self:
         """Fit a copy of the estimator. With stop="confidence" a quarter of the rows is set aside to calibrate."""
         self._check_parameters()
+        if issparse(X):
+            raise TypeError("Sparse data was passed, but features are bought one at a time; give X.toarray().")
         model = clone(self.estimator)
         held_out = None
         if self.stop == "confidence":
-            is_held_out = stratified_mask(np.unique(y, return_inverse=True)[1], 0.25, seed=0)
-            held_out = _safe_indexing(X, is_held_out)
-            X, y = _safe_indexing(X, ~is_held_out), _safe_indexing(y, ~is_held_out)
+            X, y, fit_params, held_out = _set_aside(X, y, fit_params)
         model.fit(X, y, **fit_params)
         imported = self._import(model)
         self.__dict__.pop("calibration_", None)
         self.estimator_ = model
-        self._imported = (model, self._settings(), imported)
+        self._imported = (self._sources(), imported)
         if held_out is not None:
             self.calibrate(held_out)
         return self
@@ -173,24 +177,32 @@ class OnDemand(AcquisitionMixin, FrugalClassifierMixin, BaseEstimator):
         found = self._acquirer().evaluate(rows, self._stop_rule(), self._n_threads())
         return found.probabilities, found.mask
 
-    def _rows(self, X: Any) -> NDArray[Any]:
-        return self._acquirer().ensemble.reading(super()._rows(X))
+    def _rows(self, X: Any, stacklevel: int = 3) -> NDArray[Any]:
+        return self._acquirer().ensemble.reading(super()._rows(X, stacklevel + 1))
 
     def _acquirer(self) -> Acquirer:
-        """The imported ensemble; read again if the estimator or the prices have been exchanged."""
+        """The imported ensemble; read again if the estimator was exchanged or fitted anew, or the prices exchanged."""
         self._check_parameters()
-        model = getattr(self, "estimator_", self.estimator)
+        sources = self._sources()
         kept = self.__dict__.get("_imported")
-        if kept is None or kept[0] is not model or kept[1] != self._settings():
-            kept = (model, self._settings(), self._import(model))
+        if kept is None or not _are_the_same(kept[0], sources):
+            kept = (sources, self._import(sources[0]))
             self.__dict__["_imported"] = kept
-        return kept[2]
+        return kept[1]
 
-    def _settings(self) -> tuple[Any, ...]:
-        return id(self.feature_costs), self.order
+    def _sources(self) -> tuple[Any, ...]:
+        """What the imported ensemble depends on: the estimator with all it has learned, and our own parameters."""
+        model = getattr(self, "estimator_", self.estimator)
+        return model, self.feature_costs, self.order, *getattr(model, "__dict__", {}).values()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in super().__getstate__().items() if name != "_imported"}
 
     def _import(self, model: Any) -> Acquirer:
-        if isinstance(model, ForestClassifierBase):
+        prices: FeatureCosts | None
+        if isinstance(model, Ensemble):
+            ensemble, prices = model, None
+        elif isinstance(model, ForestClassifierBase):
             own = model._acquirer()
             ensemble, prices = own.ensemble, own.costs
         else:
@@ -217,7 +229,29 @@ class OnDemand(AcquisitionMixin, FrugalClassifierMixin, BaseEstimator):
         return int(effective_n_jobs(self.n_jobs))
 
 
+def _set_aside(X: Any, y: Any, fit_params: dict[str, Any]) -> tuple[Any, Any, dict[str, Any], Any]:
+    """A quarter of the rows of each class to calibrate with -> X, y and parameters of the others, X of these."""
+    X = np.asarray(X) if as_frame(X) is None else X
+    n_rows = _num_samples(X)
+    labels = check_labels(y, n_rows, "OnDemand")[1] if n_rows else np.zeros(0, np.int32)
+    held_out = stratified_mask(labels, 0.25, seed=0)
+    if not held_out.any():
+        raise ValueError(
+            f'stop="confidence" sets a quarter of the rows aside, and {n_rows} are too few for that; give more '
+            "rows, or a fitted estimator and rows to calibrate(X)."
+        )
+    rest = np.flatnonzero(~held_out)
+    fit_params = _check_method_params(X, fit_params, indices=rest)
+    return _safe_indexing(X, rest), np.asarray(y)[rest], fit_params, _safe_indexing(X, np.flatnonzero(held_out))
+
+
+def _are_the_same(ones: tuple[Any, ...], others: tuple[Any, ...]) -> bool:
+    return len(ones) == len(others) and all(a is b for a, b in zip(ones, others, strict=True))
+
+
 def _is_fitted(model: Any) -> bool:
+    if isinstance(model, Ensemble):
+        return True
     try:
         check_is_fitted(model)
     except (TypeError, ValueError):  # LightGBM's and XGBoost's boosters are no estimators, but always fitted

@@ -26,9 +26,21 @@ def known_columns(
     return encoder(
         n_features,
         None if names is None else tuple(str(name) for name in names),
-        {position: tuple(values) for position, values in (categories or {}).items()},
+        {position: tuple(map(_plain, values)) for position, values in (categories or {}).items()},
         np.zeros(n_features, dtype=bool),
     )
+
+
+def _plain(category: object) -> Category:
+    """A category that is found again in any kind of frame: text or a number."""
+    if isinstance(category, np.generic):
+        category = category.item()
+    if not isinstance(category, str | int | float):
+        raise ValueError(
+            f"The model has {category!r} for a category; only text and numbers are supported. "
+            "Turn such categories into text before fitting."
+        )
+    return category
 
 
 @dataclass(frozen=True, eq=False)

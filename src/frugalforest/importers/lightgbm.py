@@ -50,7 +50,6 @@ def import_booster(booster: Any) -> Ensemble:
     _refuse_linear_trees(blocks)
     splits = [_numbers(block) for block in blocks]
     n_features = int(header["max_feature_idx"]) + 1
-    zero_is_missing = _features_with_missing_zeros(splits)
     n_sets = np.cumsum([0] + [int(block["num_cat"]) for block in blocks])
     trees = [_tree(numbers, first) for numbers, first in zip(splits, n_sets, strict=False)]
     forest, values = to_forest(trees, n_features, joined_words([s for block in blocks for s in _category_sets(block)]))
@@ -66,8 +65,8 @@ def import_booster(booster: Any) -> Ensemble:
         classes=np.arange(n_classes),
         encoder=known_columns(n_features, _names(header), _pandas_categories(header, booster)),
         reading=Reading(
-            zero_is_missing=zero_is_missing,
-            categories=_split_features(splits, categorical=True),
+            zero_is_missing=_features_with_missing_zeros(splits),
+            categories=tuple(np.unique(forest.feature[forest.category_set >= 0]).tolist()),
             largest_integer=LARGEST_INTEGER,
         ),
         slope=slope,
@@ -89,11 +88,11 @@ def _lines(text: str) -> Lines:
 
 
 def _link(header: Lines, booster: Any) -> tuple[Link, float]:
-    objective, *options = header.get("objective", "a function of your own").split(" ")
+    objective, *options = header.get("objective", "custom").split(" ")
     if objective not in LINKS:
         raise ValueError(
-            f"The objective of this LightGBM model is {header.get('objective', objective)}, which does not make class "
-            f"probabilities known here. Supported are {', '.join(LINKS)}."
+            f"The objective of this LightGBM model is {objective}, which does not make class probabilities known here. "
+            f"Supported are {', '.join(LINKS)}."
         )
     written = dict(option.split(":") for option in options).get("sigmoid", "1")
     # Six digits are written, and read again at the end of training; only a model still in training has them all.
@@ -158,11 +157,6 @@ def _array(block: Lines, name: str, dtype: type[Any]) -> NDArray[Any]:
 def _category_sets(block: Lines) -> list[NDArray[np.uint32]]:
     words = _array(block, "cat_threshold", np.uint32)
     return np.split(words, _array(block, "cat_boundaries", np.int64)[1:-1]) if len(words) else []
-
-
-def _split_features(splits: list[dict[str, NDArray[Any]]], *, categorical: bool) -> tuple[int, ...]:
-    features = [s["split_feature"][(s["decision_type"] & CATEGORICAL > 0) == categorical] for s in splits]
-    return tuple(np.unique(np.concatenate([np.zeros(0, np.int64), *features])).tolist())
 
 
 def _features_with_missing_zeros(splits: list[dict[str, NDArray[Any]]]) -> tuple[int, ...]:

@@ -32,9 +32,10 @@ def import_classifier(model: Any) -> Ensemble:
             f"This XGBClassifier was fitted on {model.n_classes_} class(es) with the objective {objective}, for which "
             "it does not predict labels. Fit it on two classes with binary:logistic, or on more."
         )
-    n_rounds = getattr(model, "best_iteration", None) if _stopped_early(document) else None
+    best_iteration = document["learner"]["attributes"].get("best_iteration")
+    n_rounds = None if best_iteration is None else int(best_iteration) + 1
     # predict() of the classifier goes another way than that of the booster, which matters to dart.
-    return _import(booster, document, None if n_rounds is None else n_rounds + 1, model.missing, in_place=True)
+    return _import(booster, document, n_rounds, model.missing, in_place=True)
 
 
 def import_booster(booster: Any) -> Ensemble:
@@ -47,18 +48,14 @@ def _import(booster: Any, document: Json, n_rounds: int | None, missing: float, 
     link = _checked_link(learner)
     model, tree_weights = _tree_model(learner)
     _refuse_vectors(learner, model)
+    categories = _categories(document, model)
     base = _base_margins(booster, document)
     end = len(model["trees"]) if n_rounds is None else model["iteration_indptr"][n_rounds]
     class_of_tree = np.array(model["tree_info"][:end], np.int64)
-    sets = _category_sets(model["trees"][:end])
-    trees = []
-    for i, (tree, first) in enumerate(zip(model["trees"][:end], _first_sets(model["trees"][:end]), strict=True)):
-        weight = None if tree_weights is None else tree_weights[i]
-        start = base[class_of_tree[i]] if in_place else np.float32(0)
-        trees.append(_tree(tree, first, weight, start))
-    bits = ~category_bits(sets, 2 + max((int(members.max()) for members in sets if len(members)), default=0))
+    starts = base[class_of_tree] if in_place else np.zeros(end, np.float32)
+    bits = _left_bits(_category_sets(model["trees"][:end]))
     n_features = int(learner["learner_model_param"]["num_feature"])
-    forest, values = to_forest(trees, n_features, bits)
+    forest, values = to_forest(_trees(model["trees"][:end], tree_weights, starts), n_features, bits)
     is_binary = link == "sigmoid"
     n_classes = 2 if is_binary else len(base)
     return Ensemble(
@@ -67,13 +64,12 @@ def _import(booster: Any, document: Json, n_rounds: int | None, missing: float, 
         base=np.array([0.0, *base]) if is_binary else base.astype(np.float64),
         link=link,
         classes=np.arange(n_classes),
-        encoder=known_columns(n_features, learner["feature_names"] or None, _categories(document, model)),
+        encoder=known_columns(n_features, learner["feature_names"] or None, categories),
         reading=Reading(
             as_float32=True,
             missing_value=None if np.isnan(missing) else float(missing),
             categories=tuple(np.unique(forest.feature[forest.category_set >= 0]).tolist()),
-            # The last bit belongs to no category: what a set does not name goes left in XGBoost.
-            other_category=64 * bits.shape[1] - 1,
+            other_category=64 * bits.shape[1] - 1 if len(bits) else None,  # the last bit belongs to no category
         ),
         sums_as_float32=True,
         labels_by="score" if learner["objective"]["name"] == "multi:softmax" else "probability",
@@ -85,10 +81,6 @@ def _import(booster: Any, document: Json, n_rounds: int | None, missing: float, 
 
 def _document(booster: Any) -> Json:
     return json.loads(booster.save_raw("json"))
-
-
-def _stopped_early(document: Json) -> bool:
-    return "best_iteration" in document["learner"]["attributes"]
 
 
 def _checked_link(learner: Json) -> Link:
@@ -171,6 +163,13 @@ def _category_names(encoding: Json) -> list[Category]:
 # ---- trees
 
 
+def _trees(trees: Sequence[Json], tree_weights: Floats32 | None, starts: Floats32) -> list[Tree]:
+    """The trees; starts: (n_trees,), what each is added to in place before its weight is applied."""
+    n_sets = np.cumsum([0] + [len(tree["categories_nodes"]) for tree in trees])
+    weights = [None] * len(trees) if tree_weights is None else tree_weights
+    return [_tree(*parts) for parts in zip(trees, n_sets, weights, starts, strict=False)]
+
+
 def _tree(tree: Json, first_set: int, tree_weight: np.float32 | None, start: np.float32) -> Tree:
     left = np.array(tree["left_children"], np.int64)
     numbers = np.array(tree["split_conditions"], np.float32)  # thresholds of splits, values of leaves
@@ -206,7 +205,7 @@ def _category_sets(trees: Sequence[Json]) -> list[NDArray[np.int64]]:
     ]
 
 
-def _first_sets(trees: Sequence[Json]) -> list[int]:
-    """The number of the first set of each tree."""
-    n_sets = [len(tree["categories_nodes"]) for tree in trees]
-    return np.cumsum([0, *n_sets])[:-1].tolist()
+def _left_bits(sets: Sequence[NDArray[np.int64]]) -> NDArray[np.uint64]:
+    """Categories that go left: all that a set does not name, and a last bit for those that no set names."""
+    largest = max((int(members.max()) for members in sets if len(members)), default=-1)
+    return ~category_bits(sets, largest + 2)

@@ -1,0 +1,215 @@
+"""What has to hold for the parts of a loaded model, beyond their types. Each check raises ValueError if it does not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from frugalforest import _core
+from frugalforest.data import FeatureEncoder
+from frugalforest.data.categories import MAX_CATEGORIES
+from frugalforest.data.columns import is_missing
+from frugalforest.ensemble import Ensemble
+from frugalforest.estimators.variants import Variant
+from frugalforest.evaluation import CostCurve
+from frugalforest.forest import Forest
+
+_MAX_FEATURES = 2**20
+_LARGEST_SCORE = 1e37  # float32 sums overflow from 3.4e38 on
+_MAX_TABLE_BYTES = 2**32  # of the table that says which features are on the way to each node
+
+
+def require(holds: Any, what: str) -> None:
+    """ValueError with these words unless it holds."""
+    if not holds:
+        raise ValueError(what)
+
+
+def require_shape(array: NDArray[Any], shape: tuple[int, ...], name: str) -> None:
+    """ValueError unless the array has this shape."""
+    require(array.shape == shape, f"{name} has shape {array.shape} instead of {shape}")
+
+
+# ---- trees
+
+
+def check_forest(forest: Forest) -> None:
+    """Trees are trees: every walk ends in a leaf of its own tree, whatever the row."""
+    require(1 <= forest.n_features < _MAX_FEATURES, f"a forest of {forest.n_features:.6g} features")
+    _check_shapes(forest)
+    _check_offsets(forest.node_offsets, forest.n_nodes)
+    _check_offsets(forest.leaf_offsets, forest.n_leaves)
+    n_words = -(-forest.n_features // 64)
+    require(forest.n_nodes * n_words * 8 <= _MAX_TABLE_BYTES, "a forest of too many nodes for so many features")
+    _check_leaves(forest)
+    # What the core needs is for the core to say. Another forest is asked: what it keeps for later goes with it.
+    Forest.from_arrays(vars(forest), forest.n_features).apply(np.zeros((0, forest.n_features)))
+    _check_preorder(forest)
+
+
+def _check_shapes(forest: Forest) -> None:
+    n_nodes, n_offsets = forest.feature.size, forest.node_offsets.size
+    for name in ("feature", "threshold", "missing_left", "right", "category_set"):
+        require_shape(getattr(forest, name), (n_nodes,), name)
+    for name in ("node_offsets", "leaf_offsets"):
+        require_shape(getattr(forest, name), (n_offsets,), name)
+    for name in ("category_sets", "leaf_counts"):
+        require(getattr(forest, name).ndim == 2, f"{name} has {getattr(forest, name).ndim} dimensions instead of 2")
+
+
+def _check_offsets(offsets: NDArray[np.int64], n: int) -> None:
+    ends_meet = len(offsets) > 0 and offsets[0] == 0 and offsets[-1] == n
+    # Comparing neighbours: their difference could overflow.
+    require(ends_meet and (offsets[:-1] < offsets[1:]).all(), "trees that do not follow each other")
+
+
+def _check_leaves(forest: Forest) -> None:
+    """Every leaf belongs to one node, of its own tree, and counts something."""
+    nodes = np.flatnonzero(forest.feature < 0)
+    tree = np.searchsorted(forest.node_offsets, nodes, side="right") - 1
+    leaves = forest.right[nodes]
+    own = (forest.leaf_offsets[tree] <= leaves) & (leaves < forest.leaf_offsets[tree + 1])
+    require(own.all(), "a leaf of another tree")
+    require((np.bincount(leaves, minlength=forest.n_leaves) == 1).all(), "a leaf that no node, or more than one, has")
+    with np.errstate(over="ignore"):
+        total = forest.leaf_counts.sum()
+    require(np.isfinite(total) and (forest.leaf_counts >= 0).all(), "leaves with impossible counts")
+    require((forest.missing_left <= 1).all(), "a missing value that goes neither left nor right")
+
+
+def _check_preorder(forest: Forest) -> None:
+    """A subtree of l leaves has 2 l - 1 nodes one behind the other: its left part first, then its right part."""
+    if forest.n_trees == 0:
+        return
+    leaf_counts = _core.node_counts(forest.feature, forest.right, np.ones((forest.n_leaves, 1)))
+    n_nodes_below = 2 * leaf_counts[:, 0].astype(np.int64) - 1
+    inner = np.flatnonzero(forest.feature >= 0)
+    right_begins = inner + 1 + n_nodes_below[inner + 1]
+    roots = forest.node_offsets[:-1]
+    in_order = np.array_equal(forest.right[inner], right_begins)
+    require(in_order and np.array_equal(n_nodes_below[roots], np.diff(forest.node_offsets)), "nodes out of order")
+
+
+def check_ensemble(ensemble: Ensemble) -> None:
+    """Every leaf adds a number to every class."""
+    forest = ensemble.forest
+    check_classes(ensemble.classes)
+    require_shape(ensemble.values, (forest.n_leaves, ensemble.n_classes), "values")
+    require_shape(ensemble.base, (ensemble.n_classes,), "base")
+    largest = np.abs(ensemble.base).max() + forest.n_trees * np.abs(ensemble.values).max(initial=0.0)
+    require(largest <= _LARGEST_SCORE, "scores that are not finite")
+    require(ensemble.link != "sigmoid" or ensemble.n_classes == 2, "a sigmoid for more than two classes")
+    require(forest.n_classes in (1, ensemble.n_classes), "leaf_counts and classes do not fit")
+    require(ensemble.encoder.n_features == forest.n_features, "encoder and forest have different features")
+    columns = ensemble.reading.zero_is_missing
+    require(all(0 <= column < forest.n_features for column in columns), "reading names a feature that does not exist")
+
+
+# ---- data
+
+
+def check_encoder(encoder: FeatureEncoder) -> None:
+    """Names and categories belong to the columns, each of them once."""
+    n_features, names = encoder.n_features, encoder.feature_names
+    require_shape(encoder.has_other, (n_features,), "has_other")
+    require(names is None or len(set(names)) == len(names) == n_features, "feature names do not fit")
+    for column, categories in encoder.categories.items():
+        require(0 <= column < n_features, "categories of a column that does not exist")
+        require(len(set(categories)) == len(categories), "a category comes twice")
+        require(len(categories) + encoder.has_other[column] <= MAX_CATEGORIES, "too many categories")
+        require(not any(map(is_missing, categories)), "a category is missing")
+    require(encoder.is_categorical[encoder.has_other].all(), 'a numeric column with a category "other"')
+
+
+def check_classes(classes: NDArray[Any]) -> None:
+    """One label for each class."""
+    require(classes.ndim == 1 and len(classes) >= 2, "classes are not a list of two or more")
+    labels = classes.tolist()
+    # As text: numbers can be chosen so that they all hash alike, and a set of them would take for ever.
+    distinct = len(set(map(repr, labels))) == len(labels)
+    require(distinct and not any(map(is_missing, labels)), "a class has no label of its own")
+
+
+# ---- measurements
+
+
+def check_curve(curve: CostCurve) -> None:
+    """Every point has all of its numbers, and a forest it belongs to."""
+    for name in ("cost", "error", "n_trees", "variant"):
+        require_shape(getattr(curve, name), (curve.cost.size,), name)
+    require(np.isfinite(curve.cost).all() and np.isfinite(curve.error).all(), "a curve with points that are not finite")
+    require(np.isfinite([curve.total_cost, curve.baseline_error]).all(), "a curve without a total or a baseline")
+    own = (curve.variant >= 0) & (curve.variant < len(curve.variants))
+    require(own.all() and (curve.n_trees >= 1).all(), "a point of a forest that does not exist")
+
+
+def check_variant(variant: Variant) -> None:
+    """Error, cost and seed of every tree."""
+    for name in ("error", "cost", "seeds"):
+        require_shape(getattr(variant, name), (variant.n_trees,), name)
+    require(np.isfinite(variant.cost).all() and np.isfinite(variant.error).all(), "trees without a cost or an error")
+    require(variant.least_cost >= 0, "a negative cost")
+
+
+# ---- models
+
+
+def check_classifier(model: Any) -> None:
+    """All parts are about the same features and classes, and the model answers."""
+    for name in ("n_features_in_", "encoder_", "feature_costs_", "classes_"):
+        require(hasattr(model, name), f"there is no {name}")
+    check_classes(model.classes_)
+    _check_features(model)
+    for part in _parts(vars(model).values()):
+        if isinstance(part, Forest | Ensemble):
+            require(part.n_features == model.n_features_in_, "trees and model have different features")
+            require(part.n_classes == len(model.classes_), "trees and model have different classes")
+    prior = getattr(model, "class_prior_", None)
+    if prior is not None:
+        require_shape(prior, model.classes_.shape, "class_prior_")
+        require(np.isfinite(prior).all() and (prior >= 0).all(), "impossible shares of classes")
+    if hasattr(model, "_check_parameters"):
+        model._check_parameters()
+    _check_answer(model)
+
+
+def check_budget_forest(model: Any) -> None:
+    """Every point of the curve can become the model."""
+    for name in ("curve_", "variants_", "max_budget_", "forest_", "class_prior_"):
+        require(hasattr(model, name), f"there is no {name}")
+    n_trees = np.array([variant.n_trees for variant in model.variants_], dtype=np.int64)
+    curve = model.curve_
+    require(len(curve.variants) == len(n_trees) > 0, "a curve of other forests")
+    require((curve.n_trees <= n_trees[curve.variant]).all(), "a point with more trees than there are")
+    require(not np.isnan(model.max_budget_), "the largest budget is not a number")
+    check_classifier(model)
+
+
+def _check_features(model: Any) -> None:
+    n_features, encoder, costs = model.n_features_in_, model.encoder_, model.feature_costs_
+    require(encoder.n_features == costs.n_features == n_features, "encoder, costs and model have different features")
+    names = getattr(model, "feature_names_in_", None)
+    known = None if names is None else tuple(names.tolist())
+    require(known == encoder.feature_names, "feature_names_in_ are not the names of the columns")
+
+
+def _parts(values: Any) -> Iterator[Any]:
+    """Values, and what is in tuples and variants among them."""
+    for value in values:
+        if isinstance(value, tuple):
+            yield from _parts(value)
+        elif isinstance(value, Variant):
+            yield value.forest
+        else:
+            yield value
+
+
+def _check_answer(model: Any) -> None:
+    """A row of missing values gets a probability for each class, and a bill."""
+    n_features, n_classes = model.n_features_in_, len(model.classes_)
+    scores, mask = model._read(np.full((1, n_features), np.nan), with_mask=True)
+    require_shape(scores, (1, n_classes), "the answer")
+    require(np.isfinite(scores).all() and np.isfinite(model.feature_costs_.of_rows(mask)).all(), "no proper answer")

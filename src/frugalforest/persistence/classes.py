@@ -1,0 +1,79 @@
+"""The classes that model files hold. A new estimator needs one more line here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from frugalforest.costs import FeatureCosts, Group
+from frugalforest.data import FeatureEncoder
+from frugalforest.ensemble import Ensemble, Reading
+from frugalforest.estimators import BudgetForestClassifier, StandardForestClassifier
+from frugalforest.estimators.variants import Recipe, Variant
+from frugalforest.evaluation import CostCurve
+from frugalforest.forest import Forest
+from frugalforest.impurities import Entropy, Gini, Polynomial, Powers, ThresholdPairs
+from frugalforest.persistence.checks import (
+    check_budget_forest,
+    check_classifier,
+    check_curve,
+    check_encoder,
+    check_ensemble,
+    check_forest,
+    check_variant,
+    require,
+)
+from frugalforest.persistence.registry import Parts, register
+
+_MAX_MEMBERSHIPS = 2**25  # groups times features; bills need a table of so many numbers
+_MT19937_WORDS = 624
+
+
+class _ByPrices:
+    """The way of price lists: through the constructor, which checks everything."""
+
+    def take_apart(self, costs: FeatureCosts) -> Parts:
+        return {"costs": costs.own, "feature_names": costs.feature_names, "groups": costs.groups}
+
+    def put_together(self, parts: Parts) -> FeatureCosts:
+        require(len(parts["groups"]) * len(parts["costs"]) <= _MAX_MEMBERSHIPS, "too many groups for so many features")
+        return FeatureCosts(**parts)
+
+
+class _ByGeneratorState:
+    """The way of scikit-learn's random states."""
+
+    def take_apart(self, generator: np.random.RandomState) -> Parts:
+        state: Any = generator.get_state(legacy=False)
+        if state["bit_generator"] != "MT19937":
+            raise TypeError(f"random_state draws from {state['bit_generator']}; give one of MT19937, or a number.")
+        return {**state["state"], "has_gauss": state["has_gauss"], "gauss": state["gauss"]}
+
+    def put_together(self, parts: Parts) -> np.random.RandomState:
+        key, position = parts["key"], parts["pos"]
+        # numpy believes any position, also one beyond the key; and only zeros in the key give only zeros for ever.
+        sound = isinstance(key, np.ndarray) and key.shape == (_MT19937_WORDS,) and key.dtype == np.uint32 and key.any()
+        require(sound and type(position) is int and 0 <= position <= _MT19937_WORDS, "a random state that is none")
+        generator = np.random.RandomState()
+        generator.set_state(("MT19937", key, position, int(parts["has_gauss"]), float(parts["gauss"])))
+        return generator
+
+
+register(FeatureCosts, way=_ByPrices())
+register(Group)
+register(FeatureEncoder, check=check_encoder)
+register(np.random.RandomState, way=_ByGeneratorState())
+
+for _impurity in (ThresholdPairs, Powers, Polynomial, Gini, Entropy):
+    register(_impurity)
+
+register(Forest, check=check_forest)
+register(Reading)
+register(Ensemble, check=check_ensemble)
+register(CostCurve, check=check_curve)
+register(Recipe)
+register(Variant, check=check_variant)
+
+register(BudgetForestClassifier, check=check_budget_forest)
+register(StandardForestClassifier, check=check_classifier)
