@@ -14,6 +14,13 @@ namespace frugal {
 using ValueCode = uint32_t;
 constexpr ValueCode kMissingValue = 0xFFFFFFFFu;
 
+// The nearest float that is not larger, and not smaller: bounds stay bounds.
+inline float rounded_down(double value) {
+    const auto near = static_cast<float>(value);
+    return static_cast<double>(near) > value ? std::nextafter(near, -std::numeric_limits<float>::infinity()) : near;
+}
+inline float rounded_up(double value) { return -rounded_down(-value); }
+
 // The arrays of a Forest and of its Ensemble, as Python holds them.
 struct EnsembleArrays {
     size_t n_trees, n_nodes, n_leaves, n_features, n_classes, n_sets, set_words;
@@ -167,9 +174,8 @@ class Reachable {
 
     static void set_value(double value, float& low, float& high, float& mean) {
         mean = static_cast<float>(value);
-        low = high = mean;
-        if (static_cast<double>(low) > value) low = std::nextafter(low, -std::numeric_limits<float>::infinity());
-        if (static_cast<double>(high) < value) high = std::nextafter(high, std::numeric_limits<float>::infinity());
+        low = rounded_down(value);
+        high = rounded_up(value);
     }
 
     std::vector<Node> nodes_;

@@ -243,12 +243,12 @@ class RowRun {
 
     float least_lead(int32_t i, size_t slot) const {
         if (n_slots_ == 1) return leader_ == 1 ? trees_->low(i)[0] : -trees_->high(i)[0];
-        return trees_->low(i)[leader_] - trees_->high(i)[slot];
+        return rounded_down(static_cast<double>(trees_->low(i)[leader_]) - static_cast<double>(trees_->high(i)[slot]));
     }
 
     float largest_lead(int32_t i, size_t slot) const {
         if (n_slots_ == 1) return leader_ == 1 ? trees_->high(i)[0] : -trees_->low(i)[0];
-        return trees_->high(i)[leader_] - trees_->low(i)[slot];
+        return rounded_up(static_cast<double>(trees_->high(i)[leader_]) - static_cast<double>(trees_->low(i)[slot]));
     }
 
     double done_lead(size_t slot) const {

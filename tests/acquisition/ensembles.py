@@ -263,6 +263,7 @@ def random_order(rng: np.random.Generator, **fixed: Any) -> Order:
         "hope": float(rng.choice([0.0, 0.45, 1.0])),
         "most_visits": int(rng.choice([0, 1, 3, 64])),
         "range_weight": float(rng.choice([0, 0.25])),
+        "boxes": int(rng.choice([0, 0, 4, 60])),
     }
     return Order(**(settings | fixed))
 

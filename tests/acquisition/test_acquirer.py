@@ -248,20 +248,22 @@ def test_kernel_and_twin_spend_the_same_within_a_budget():
     for seed in range(150):
         rng = np.random.default_rng([seed, 2])
         case = random_case(seed, kinds=EXACT_KINDS, most_trees=8, most_features=7, n_rows=1)
-        acquirer = case.acquirer(random_order(rng, most_visits=MANY_VISITS))
+        acquirer = case.acquirer(random_order(rng, most_visits=MANY_VISITS, boxes=0))
         budget = float(case.costs.of_rows(rng.random((1, case.costs.n_features)) < 0.5)[0])
         compare(acquirer, StopRule("budget", budget=budget), case.rows[0], rng, free_share=0)
 
 
 def test_bounds_matter_in_the_cases_that_are_compared():
     """Otherwise the comparison above would tell nothing about them."""
-    bought = dict.fromkeys(BOUNDS, 0)
+    bought = dict.fromkeys([*BOUNDS, "boxes"], 0)
     for seed in range(100):
         case = random_case(seed, kinds=EXACT_KINDS, most_trees=8, most_features=7)
         for bounds in BOUNDS:
             order = Order(by="count", bounds=bounds, hope=0.0)
             bought[bounds] += int(case.acquirer(order).evaluate(case.rows, LABEL).mask.sum())
-    assert bought["grouped"] < bought["deep"] < bought["cursor"]
+        order = Order(by="count", hope=0.0, boxes=100)
+        bought["boxes"] += int(case.acquirer(order).evaluate(case.rows, LABEL).mask.sum())
+    assert bought["boxes"] < bought["grouped"] < bought["deep"] < bought["cursor"]
 
 
 # Kernel and oracle.

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_classification
-from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import ExtraTreesClassifier, GradientBoostingClassifier, RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -113,7 +113,7 @@ INSIDE = {
     "forest": RandomForestClassifier(20, random_state=0),
     "extra trees": ExtraTreesClassifier(10, random_state=0),
     "one tree": DecisionTreeClassifier(random_state=0),
-    "boosting": HistGradientBoostingClassifier(max_iter=15, random_state=0),
+    "boosting": GradientBoostingClassifier(n_estimators=10, random_state=0),
     "standard": ff.StandardForestClassifier(15, random_state=0),
     "standard, hard": ff.StandardForestClassifier(16, voting="hard", random_state=0),
     "budget": ff.BudgetForestClassifier(n_estimators=10, random_state=0),
@@ -290,7 +290,7 @@ def test_copies_do_the_same(forest, data, new_rows, copied, is_used):
 
 
 @pytest.mark.parametrize(
-    "inside", [RandomForestClassifier(3), ff.StandardForestClassifier(3), HistGradientBoostingClassifier()]
+    "inside", [RandomForestClassifier(3), ff.StandardForestClassifier(3), GradientBoostingClassifier()]
 )
 def test_unfitted_estimators(inside, data):
     model = ff.OnDemand(inside)

@@ -349,7 +349,7 @@ def test_another_value_is_refused(model, patient):
 def test_unknown_features(model, feature):
     run = model.start()
     for ask in (run.price, run.refuse, lambda name: run.provide(name, 1.0)):
-        with pytest.raises(ValueError, match="There is no feature .*; this model knows age, colour"):
+        with pytest.raises(ValueError, match=r"There is no feature .*; this model knows age, colour"):
             ask(feature)
     assert len(run.receipt()) == 0
 
@@ -357,7 +357,7 @@ def test_unknown_features(model, feature):
 @pytest.mark.parametrize("feature", ["0", 9, -1, None, 0.0, True, [0]])
 def test_unknown_positions(feature):
     run = Acquisition(random_case(2, most_features=3).acquirer(), LABEL)
-    with pytest.raises(ValueError, match="There is no feature .*; this model knows positions 0 to"):
+    with pytest.raises(ValueError, match=r"There is no feature .*; this model knows positions 0 to"):
         run.provide(feature, 1.0)
 
 

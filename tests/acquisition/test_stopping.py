@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -148,7 +149,7 @@ def test_more_confidence_buys_more_of_the_same():
     """The order of buying does not depend on the threshold, so a row goes on where a lower one would have ended."""
     for case, acquirer in cases(60):
         masks = [acquirer.evaluate(case.rows, StopRule("confidence", confidence=c)).mask for c in (0.2, 0.5, 1.0, 3.0)]
-        for less, more in zip(masks, masks[1:], strict=False):
+        for less, more in pairwise(masks):
             assert not (less & ~more).any()
 
 

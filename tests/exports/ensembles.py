@@ -90,15 +90,18 @@ def ensemble_of(model):
 # Made up.
 
 
-def made_up(link="mean", n_classes=3, seed=0, n_trees=7, depth=5, n_categories=9, knows_categories=True, **changes):
-    """An ensemble of random trees; changes are fields of Ensemble."""
+def made_up(link="mean", n_classes=3, seed=0, n_trees=7, depth=5, n_categories=9, n_known=9, **changes):
+    """An ensemble of random trees; changes are fields of Ensemble.
+
+    n_categories: how many its sets tell apart; n_known: how many its encoder knows, 0 for a column of plain numbers.
+    """
     rng = np.random.default_rng(seed)
     n_classes = 2 if link == "sigmoid" else n_classes
     forest = random_forest(rng, n_trees, depth, n_categories)
     values, base = rng.standard_normal((forest.n_leaves, n_classes)), rng.standard_normal(n_classes)
     if link == "sigmoid":
         values[:, 0] = base[0] = 0
-    categories = {CATEGORICAL: tuple(range(n_categories))} if knows_categories else {}
+    categories = {CATEGORICAL: tuple(range(n_known))} if n_known else {}
     encoder = FeatureEncoder(N_FEATURES, None, categories, np.zeros(N_FEATURES, dtype=bool))
     ensemble = Ensemble(
         forest=forest, values=values, base=base, link=link, classes=np.arange(n_classes), encoder=encoder
@@ -173,10 +176,11 @@ VARIANTS = {
     "labels by score": {"labels_by": "score"},
     "one tree": {"n_trees": 1},
     "leaves only": {"depth": 0},
-    "many categories": {"n_categories": 255},
-    "unknown categories": {"knows_categories": False, "n_categories": 70},
+    "many categories": {"n_categories": 255, "n_known": 255},
+    "more categories than sets name": {"n_categories": 64, "n_known": 80},
+    "unknown categories": {"n_known": 0, "n_categories": 70},
     "other category": {
-        "knows_categories": False,
+        "n_known": 0,
         "n_categories": 64,
         "reading": Reading(categories=(CATEGORICAL,), other_category=63),
     },

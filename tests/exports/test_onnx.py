@@ -98,10 +98,18 @@ def test_ties(ties_to_last):
     assert set(labels.tolist()) == {3 if ties_to_last else 0}
 
 
+@pytest.mark.parametrize(("labels_by", "label"), [("probability", 0), ("score", 1)])
+def test_probabilities_that_scores_tell_apart(labels_by, label):
+    ensemble = made_up("one_vs_all", n_trees=2, base=np.array([60.0, 80.0, -5.0]), labels_by=labels_by)
+    labels, probabilities = run(to_onnx(ensemble), rows_for(ensemble))
+    assert (probabilities[:, 0] == probabilities[:, 1]).all()
+    assert set(labels.tolist()) == {label}
+
+
 @pytest.mark.parametrize("members", [[0], [30], [31], [0, 30], [1, 31], list(range(31)), list(range(0, 255, 2)), [254]])
 @pytest.mark.parametrize("missing_left", [0, 1])
 def test_sets_of_any_size(members, missing_left):
-    ensemble = made_up(n_trees=1, depth=0, n_categories=255, base=np.zeros(3))
+    ensemble = made_up(n_trees=1, depth=0, n_categories=255, n_known=255, base=np.zeros(3))
     bits = np.zeros((1, 256), bool)
     bits[0, members] = True
     words = np.packbits(bits, bitorder="little").view(np.uint64).reshape(1, 4)
@@ -147,7 +155,7 @@ def test_numbers_rounded_to_float32(seed):
     ids=str,
 )
 def test_numbers_that_are_read_as_others(reading):
-    ensemble = made_up(n_trees=20, n_categories=64, knows_categories=False, reading=reading)
+    ensemble = made_up(n_trees=20, n_categories=64, n_known=0, reading=reading)
     rows = rows_for(ensemble)
     if reading.categories:
         rows[:, CATEGORICAL] += np.random.default_rng(0).choice([0, 0.5, -0.5], len(rows))

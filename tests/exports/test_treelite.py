@@ -40,11 +40,15 @@ def margins_of(ensemble, scores, probabilities):
     return margins[:, 1:] if ensemble.link == "sigmoid" else margins
 
 
-def labels_of(ensemble, margins):
-    both = np.pad(margins, ((0, 0), (1, 0))) if ensemble.link == "sigmoid" else margins
+def labels_of(ensemble, margins, probabilities):
+    """As the docstring of `to_treelite` says."""
+    if ensemble.link == "softmax" or ensemble.labels_by == "score":
+        best = np.pad(margins, ((0, 0), (1, 0))) if ensemble.link == "sigmoid" else margins
+    else:
+        best = np.hstack([1 - probabilities, probabilities]) if ensemble.link == "sigmoid" else probabilities
     if ensemble.ties_to_last:
-        return ensemble.classes[ensemble.n_classes - 1 - np.argmax(both[:, ::-1], axis=1)]
-    return ensemble.classes[np.argmax(both, axis=1)]
+        return ensemble.classes[ensemble.n_classes - 1 - np.argmax(best[:, ::-1], axis=1)]
+    return ensemble.classes[np.argmax(best, axis=1)]
 
 
 def assert_same_predictions(ensemble, rows, exact=True):
@@ -53,7 +57,7 @@ def assert_same_predictions(ensemble, rows, exact=True):
     expected = margins_of(ensemble, scores, probabilities)
     margins, found = predict(model, rows, pred_margin=True), predict(model, rows)
     np.testing.assert_allclose(margins, expected, rtol=0, atol=0 if exact else 1e-14)
-    np.testing.assert_array_equal(labels_of(ensemble, margins), labels)
+    np.testing.assert_array_equal(labels_of(ensemble, margins, found), labels)
     second_only = probabilities[:, 1:] if ensemble.link == "sigmoid" else probabilities
     single_precision = ensemble.link == "softmax" or ensemble.sums_as_float32
     np.testing.assert_allclose(found, second_only, rtol=0, atol=2e-7 if single_precision else 1e-15)

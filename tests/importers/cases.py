@@ -54,7 +54,9 @@ def numbers(seed: int, n_rows: int = 300, n_features: int = 5, n_classes: int = 
 
 def mirrored(n_classes: int = 2) -> Any:
     """Every pattern with every label equally often: scores tie, up to rounding at most."""
-    X = np.repeat([[a, b, c] for a in range(3) for b in range(3) for c in range(2)], 2 * n_classes, axis=0).astype(float)
+    X = np.repeat([[a, b, c] for a in range(3) for b in range(3) for c in range(2)], 2 * n_classes, axis=0).astype(
+        float
+    )
     return X, np.tile(np.repeat(np.arange(n_classes), 2), 18)
 
 

@@ -181,6 +181,16 @@ def test_polars_categories_and_the_null_that_became_a_category():
         import_ensemble(model)
 
 
+def test_categories_that_are_intervals_or_dates():
+    frame, y = mixed_frame(1)
+    frame["width"] = pd.cut(frame["width"], [-9, -1, 0, 0.5, 9])
+    check_same(HistGradientBoostingClassifier(max_iter=5).fit(frame, y), frame, relative=EXACT)
+    days = pd.to_datetime("2024-01-01") + pd.to_timedelta(np.arange(len(frame)) % 3, "D")
+    dates = pd.DataFrame({"day": days}).astype("category")
+    with pytest.raises(ValueError, match="only text, numbers and intervals are supported"):
+        import_ensemble(HistGradientBoostingClassifier(max_iter=2).fit(dates, y))
+
+
 # ---- refused
 
 

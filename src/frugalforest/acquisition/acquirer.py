@@ -90,7 +90,7 @@ class Acquirer:
         return Evaluation(self.ensemble.label_numbers(scores), self.ensemble.probabilities(scores), mask)
 
     def estimated_probabilities(self, channels: Floats, labels: NDArray[np.intp]) -> Floats:
-        """Probabilities of estimated scores, (n_rows, n_classes), in which the settled label is never behind another."""
+        """Probabilities of estimated scores, (n_rows, n_classes); the settled label is never behind another."""
         probabilities = self.ensemble.probabilities(self.scores_of(channels))
         rows = np.arange(len(labels))
         best = probabilities.max(axis=1)
@@ -98,7 +98,7 @@ class Acquirer:
         # A proven label can trail in the estimate: trees that wait for one feature are averaged one by one.
         probabilities[rows[behind], labels[behind]] = best[behind] * (1 + 1e-9)
         if self.ensemble.link == "one_vs_all":  # these need not add up to 1, estimated or not
-            return probabilities
+            return probabilities / np.maximum(probabilities.max(axis=1, keepdims=True), 1.0)
         return probabilities / probabilities.sum(axis=1, keepdims=True)
 
     def scores_of(self, channels: Floats) -> Floats:

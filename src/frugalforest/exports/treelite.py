@@ -27,9 +27,9 @@ NEXT_TO_FLOAT32 = 2.0**128  # the next number after the largest float32, if ther
 def to_treelite(ensemble: Ensemble, *, feature_costs: FeatureCosts | None = None) -> Any:
     """The ensemble as a treelite.Model, for rows of the encoded matrix.
 
-    treelite.gtil.predict gives probabilities, (n_rows, 1, n_classes); of a sigmoid only that of the second class,
-    (n_rows, 1, 1), and those of a softmax in single precision. With pred_margin=True it gives what probabilities are
-    made of, as exact as ours; the label is the class with the largest.
+    treelite.gtil.predict gives probabilities, (n_rows, 1, n_classes), of a sigmoid only that of the second class,
+    (n_rows, 1, 1); with pred_margin=True what they are made of. The label is the most probable class. Of a softmax it
+    is the class of the largest margin: treelite computes its probabilities in single precision.
 
     The attributes of the model say what the numbers mean, under "frugalforest": names, categories, classes, and the
     prices of `feature_costs`.

@@ -32,15 +32,17 @@ def known_columns(
 
 
 def _plain(category: object) -> Category:
-    """A category that is found again in any kind of frame: text or a number."""
+    """A category as an encoder looks it up: text or a number; the intervals of pandas.cut by their text."""
     if isinstance(category, np.generic):
         category = category.item()
-    if not isinstance(category, str | int | float):
-        raise ValueError(
-            f"The model has {category!r} for a category; only text and numbers are supported. "
-            "Turn such categories into text before fitting."
-        )
-    return category
+    if isinstance(category, str | int | float):
+        return category
+    if type(category).__name__ == "Interval":
+        return str(category)
+    raise ValueError(
+        f"The model has {category!r} for a category; only text, numbers and intervals are supported. "
+        "Turn such categories into text before fitting."
+    )
 
 
 @dataclass(frozen=True, eq=False)
