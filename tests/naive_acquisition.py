@@ -239,10 +239,12 @@ class NaiveRun:
 
     # ---- what to buy
 
-    def price(self, f: int) -> float:
-        mask = np.zeros(self.costs.n_features, dtype=bool)
-        mask[self.bought] = True
-        return float(self.costs.marginal(mask)[f])
+    def price(self, f: int) -> int:
+        """In ticks, so that equal offers are equal: 2 trees for 4.2 are as good as 1 for 2.1."""
+        own, shared = self.costs.ticks
+        groups = [row for row in range(len(shared)) if self.costs.membership[row, f]]
+        unpaid = [row for row in groups if not self.costs.membership[row, self.bought].any()]
+        return int(own[f]) + sum(int(shared[row]) for row in unpaid)
 
     @property
     def spent(self) -> float:

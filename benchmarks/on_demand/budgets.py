@@ -2,7 +2,7 @@
 
     FRUGALFOREST_DATA=folder python -m benchmarks.on_demand.budgets [--seeds 5]
 
-Both forests are fitted once per seed for the largest budget on the same half of the rows (at most 20,000), choose their
+Both forests are fitted once per seed for the largest budget on the same half of the rows (at most 10,000), choose their
 size for each budget on their own validation rows, and are measured once on 4,000 rows of the other half.
 """
 
@@ -21,7 +21,7 @@ from benchmarks.on_demand.models import halves
 RESULTS = Path(__file__).parent.parent / "results" / "on_demand_budgets.csv"
 BUDGETS = {"covtype": (3, 5, 8, 12, 16), "miniboone_tiny": (3, 6, 10, 15, 20)}
 FIELDS = ["data", "stop", "budget", "seed", "trees", "error", "bill"]
-MOST_TRAINING, MOST_READ = 20_000, 4_000
+MOST_TRAINING, MOST_READ = 10_000, 4_000
 
 
 def measure(data: str, stop: str, seed: int) -> list[dict]:

@@ -102,7 +102,7 @@ def main() -> None:
     rows = read("on_demand.csv")
     draw(rows, ROOT / "docs" / "images" / "savings.png")
     template = (Path(__file__).parent / "savings.template.md").read_text(encoding="utf-8")
-    n_rows = 4000
+    n_rows = 2000
     text = template.format(
         savings=savings_table(rows),
         budgets=budgets_table(read("on_demand_budgets.csv")),

@@ -168,7 +168,8 @@ def test_numbers_that_are_read_as_others(reading):
 
 @pytest.mark.parametrize("link", LINKS)
 def test_the_reference_implementation_agrees(link):
-    # Without categories: the reference of onnx 1.23 ends a set at category 0.
+    # Without categories: the reference of onnx 1.23 ends a set at category 0. Before, it fails at Gather.
+    pytest.importorskip("onnx", minversion="1.23")
     ensemble = made_up(link)
     numeric = np.where(ensemble.forest.feature == CATEGORICAL, 0, ensemble.forest.feature).astype(np.int32)
     forest = replace(

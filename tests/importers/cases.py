@@ -76,7 +76,7 @@ def edge_rows(ensemble: Ensemble, X: np.ndarray, seed: int, n_rows: int = 400, *
 
 
 def neighbours(threshold: float) -> list[float]:
-    """A threshold and the numbers next to it in both precisions, as doubles; thresholds can be infinite or nearly so."""
+    """A threshold and the numbers next to it in both precisions, as doubles; a nearly infinite one has none."""
     if abs(threshold) > 1e38:
         return [0.0]
     single = np.float32(threshold)

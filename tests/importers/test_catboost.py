@@ -100,7 +100,8 @@ def test_losses_with_two_classes():
     check_same(classifier(target_border=0.3).fit(X, X[:, 1]), X, relative=EXACT)
     biased = classifier(class_weights=[1, 3]).fit(X, y)
     biased.set_scale_and_bias(1, 0.1)
-    check_same(biased, X, relative=EXACT)
+    ensemble = check_same(biased, X, relative=EXACT)
+    assert np.array_equal(answers(ensemble, X).scores[:, 1], raw_values(biased, X)[:, 0])
 
 
 @pytest.mark.parametrize("labels", [["no", "yes"], [False, True], [0.5, 1.5], [7, 9]])
@@ -188,9 +189,9 @@ def test_what_is_not_supported_is_refused_by_name():
         import_ensemble(classifier())
     with pytest.raises(ValueError, match=r"statistics of the target .*CTR.* one_hot_max_size"):
         import_ensemble(classifier(cat_features=COLUMNS, one_hot_max_size=2).fit(frame, y3))
-    with pytest.raises(ValueError, match="loss function .* is RMSE"):
+    with pytest.raises(ValueError, match=r"loss function .* is RMSE"):
         import_ensemble(catboost.CatBoost(options(loss_function="RMSE")).fit(X, y))
-    with pytest.raises(ValueError, match="loss function .* is MultiLogloss"):
+    with pytest.raises(ValueError, match=r"loss function .* is MultiLogloss"):
         import_ensemble(classifier(loss_function="MultiLogloss").fit(X, np.column_stack([y, 1 - y])))
     texts = pd.DataFrame({"text": ["a b", "c d e"] * 150, "x": X[:, 0]})
     with pytest.raises(ValueError, match="reads text or embedding features"):
@@ -200,15 +201,15 @@ def test_what_is_not_supported_is_refused_by_name():
 def test_changed_models_are_refused():
     X, y = numbers(7)
     model = classifier().fit(X, y)
-    model.set_scale_and_bias(0.5, 0)
+    model.set_scale_and_bias(0.5, 0.0)
     with pytest.raises(ValueError, match=r"multiplies its sums by 0.5.* set_scale_and_bias\(1, bias\)"):
         import_ensemble(model)
-    model.set_scale_and_bias(1, 0)
+    model.set_scale_and_bias(1, 0.0)
     model.set_probability_threshold(0.7)
     with pytest.raises(ValueError, match=r"set_probability_threshold\(None\)"):
         import_ensemble(model)
     mixture = catboost.sum_models([classifier().fit(X, y)] * 2, weights=[0.3, 0.7])
-    with pytest.raises(ValueError, match="loss function .* is not stored in the model"):
+    with pytest.raises(ValueError, match=r"loss function .* is not stored in the model"):
         import_ensemble(mixture)
 
 

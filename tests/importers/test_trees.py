@@ -1,4 +1,4 @@
-"""From children by number to preorder: against a walk by hand, for any order of nodes, with dead nodes and long chains."""
+"""From children by number to preorder: against a walk by hand, for nodes in any order, dead nodes and long chains."""
 
 from __future__ import annotations
 

@@ -206,9 +206,9 @@ def test_what_is_not_supported_is_refused_by_name():
     for objective in ("binary:logitraw", "binary:hinge"):
         with pytest.raises(ValueError, match=rf"is {objective}, .* Supported are binary:logistic"):
             import_ensemble(classifier(objective=objective).fit(X, (y > 0).astype(int)))
-    with pytest.raises(ValueError, match="2 class.* does not predict labels"):
+    with pytest.raises(ValueError, match=r"2 class.* does not predict labels"):
         import_ensemble(classifier(objective="multi:softprob", num_class=2).fit(X, (y > 0).astype(int)))
-    with pytest.raises(ValueError, match="1 class.* does not predict labels"):
+    with pytest.raises(ValueError, match=r"1 class.* does not predict labels"):
         import_ensemble(classifier().fit(X, np.zeros(len(X), int)))
 
 

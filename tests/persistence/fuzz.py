@@ -29,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from frugalforest.persistence import ModelFileError, load, save
 from frugalforest.persistence.archive import Contents, read_archive, write_archive
-from persistence.models import CASES, answers, case, same
+from persistence.models import CASES, answers, buy, case, same
 from persistence.mutations import mutate_bytes, mutate_contents
 
 SECONDS_PER_FILE = 10
@@ -77,6 +77,8 @@ def try_contents(target: Target, path: Path, rng: random.Random) -> str:
 
 def use(model: Any, X: Any, seed: int) -> None:
     """Ask the model whatever can be asked."""
+    if hasattr(model, "n_jobs"):
+        model.n_jobs = min(model.n_jobs or 1, 2)  # the memory that a file may take is no place for many threads
     rows = np.random.default_rng(seed).choice(
         [np.nan, -1.0, 0.0, 1.0, 2.0, 50.0, 254.0, 1e9], (30, model.n_features_in_)
     )
@@ -91,6 +93,11 @@ def use(model: Any, X: Any, seed: int) -> None:
     if hasattr(model, "forest_"):
         model.feature_importances_  # noqa: B018
         model.forest_.nodes(0) if model.forest_.n_trees else None
+    if hasattr(model, "start"):
+        with contextlib.suppress(ValueError):  # a column of text is not for numbers
+            buy(
+                model.start(), dict.fromkeys([*range(model.n_features_in_), *(model.encoder_.feature_names or ())], 1.5)
+            )
     if hasattr(model, "curve_"):
         for budget in (0, 1, model.max_budget_, None):
             with contextlib.suppress(ValueError):  # out of reach

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from functools import cache
 from pathlib import Path
@@ -11,10 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator
+from sklearn.ensemble import RandomForestClassifier
 
 import frugalforest as ff
 from frugalforest.ensemble import Ensemble, Reading
 from frugalforest.estimators.base import FrugalClassifierMixin
+from frugalforest.importers import import_ensemble
 from frugalforest.persistence import register
 from frugalforest.persistence.archive import Contents, read_archive, write_archive
 from frugalforest.persistence.checks import check_classifier
@@ -108,7 +109,32 @@ def score_case() -> Case:
     return Case(ScoreClassifier(grower=grower).fit(X, X[:, 0] + X[:, 1] > 0), X)
 
 
-CASES = {"budget": budget_case, "standard": standard_case, "scores": score_case}
+def label_case() -> Case:
+    X, y = patients(60)
+    model = ff.BudgetForestClassifier(3.0, alpha=[0, 4], n_estimators=12, stop="label", voting="soft", random_state=0)
+    return Case(model.fit(X, y), X)
+
+
+def on_demand_case() -> Case:
+    X = np.random.default_rng(3).normal(size=(70, 4)).round(1)
+    forest = RandomForestClassifier(4, max_depth=4, random_state=0).fit(X, (X[:, 0] > 0) + (X[:, 1] > X[:, 2]))
+    model = ff.OnDemand(
+        import_ensemble(forest),
+        feature_costs=ff.FeatureCosts([1, 2, 3, 4], groups={"g": ff.Group((1, 2), 1)}),
+        stop="confidence",
+        disagreement=0.5,
+        order=ff.acquisition.Order(hope=0.1, boxes=2),
+    )
+    return Case(model.calibrate(X), X)
+
+
+CASES = {
+    "budget": budget_case,
+    "standard": standard_case,
+    "scores": score_case,
+    "label": label_case,
+    "on demand": on_demand_case,
+}
 
 
 @cache
@@ -119,6 +145,15 @@ def case(name: str) -> Case:
 def answers(model: Any, X: Any) -> tuple[np.ndarray, ...]:
     """Everything that a model says about rows."""
     return model.predict(X), model.predict_proba(X), model.acquisition_mask(X), model.acquisition_cost(X)
+
+
+def buy(run: Any, row: Any) -> list[Any]:
+    """What a run asks for, in order, and how it ends."""
+    asked: list[Any] = []
+    while (feature := run.next_feature()) is not None:
+        asked.append(feature)
+        run.provide(feature, row[feature])
+    return [*asked, run.prediction, run.spent]
 
 
 def same(first: tuple[np.ndarray, ...], second: tuple[np.ndarray, ...]) -> bool:
@@ -138,7 +173,3 @@ def write_parts(path: Path, document: Any, arrays: bytes | bytearray) -> None:
     """A model file with a checksum that fits, whatever it holds."""
     path.unlink(missing_ok=True)
     write_archive(path, Contents(json.dumps(document).encode(), [memoryview(arrays)]))
-
-
-def fingerprint(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()

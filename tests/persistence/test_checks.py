@@ -215,7 +215,12 @@ CHANGES = {
     "a category twice": ("budget", set_part("encoder_", categories={2: ("a", "b", "a")}), "a category comes twice"),
     "a missing category": ("budget", set_part("encoder_", categories={2: ("a", NAN)}), "a category is missing"),
     "a category of another kind": ("budget", set_part("encoder_", categories={2: ("a", None)}), "is a dict"),
-    "256 categories": ("budget", set_part("encoder_", categories={2: tuple(range(256))}), "too many categories"),
+    "65,001 categories": ("budget", set_part("encoder_", categories={2: tuple(range(65_001))}), "too many categories"),
+    "categories that hash alike": (
+        "budget",
+        set_part("encoder_", categories={2: tuple(i * (2**61 - 1) for i in range(1, 10_002))}),
+        "too many keys or categories that are neither text nor small numbers",
+    ),
     "255 and others": (
         "budget",
         set_part("encoder_", categories={2: tuple(range(255))}, has_other=np.array([False, False, True])),

@@ -281,7 +281,7 @@ def test_numbers_that_hash_alike_are_limited():
     alike = [i * (2**61 - 1) for i in range(1, 10_002)]
     assert len({hash(number) for number in alike}) == 1
     for model in ({"set": alike}, {"dict": [[number, 0] for number in alike]}):
-        with pytest.raises(ModelFileError, match="too many keys that are neither text nor small numbers"):
+        with pytest.raises(ModelFileError, match="too many keys or categories that are neither text nor small"):
             decoded(model)
     assert len(decoded({"set": list(range(20_000))})) == 20_000
 

@@ -17,10 +17,11 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 
 import frugalforest as ff
+from frugalforest.ensemble import Ensemble
 from frugalforest.impurities import Entropy, Gini, Impurity
 from frugalforest.persistence import archive, load, save
 from frugalforest.persistence.archive import read_archive
-from persistence.models import CASES, ScoreClassifier, answers, case, patients, same
+from persistence.models import CASES, ScoreClassifier, answers, buy, case, patients, same
 
 every_case = pytest.mark.parametrize("name", CASES)
 
@@ -47,9 +48,10 @@ def assert_equal(first, second, where="model"):
     elif isinstance(first, np.random.RandomState):
         assert_equal(first.get_state(), second.get_state(), where)
     elif hasattr(first, "get_params"):
-        assert vars(first).keys() == vars(second).keys()
-        for name in vars(first):
-            assert_equal(vars(first)[name], vars(second)[name], f"{where}.{name}")
+        own, others = ({k: v for k, v in vars(m).items() if not k.startswith("_")} for m in (first, second))
+        assert own.keys() == others.keys()
+        for name in own:
+            assert_equal(own[name], others[name], f"{where}.{name}")
     else:
         assert first == second or first != first, where
 
@@ -213,6 +215,68 @@ def test_a_model_within_a_model(tmp_path):
     back = through_file(model, tmp_path / "model.ff")
     assert isinstance(back.grower, ff.StandardForestClassifier)
     assert_equal(model.grower.forest_, back.grower.forest_)
+
+
+@pytest.mark.parametrize("name", ["budget", "standard", "label", "on demand"])
+def test_runs_of_a_loaded_model_buy_the_same(name, tmp_path):
+    model, X = case(name)
+    back = through_file(model, tmp_path / "model.ff")
+    rows = X[:20].to_dict("records") if isinstance(X, pd.DataFrame) else X[:20]
+    for row in rows:
+        assert buy(model.start(), row) == buy(back.start(), row)
+    begun = model.start()
+    feature = begun.next_feature()
+    begun.provide(feature, rows[0][feature])
+    assert buy(back.resume(begun.to_json()), rows[0]) == buy(begun, rows[0])
+
+
+# ---- models of other libraries
+
+
+PEERS = {
+    "forest": ("sklearn.ensemble", "RandomForestClassifier", {"n_estimators": 5, "random_state": 0}),
+    "histogram boosting": ("sklearn.ensemble", "HistGradientBoostingClassifier", {"max_iter": 4}),
+    "a forest of ours": ("frugalforest", "StandardForestClassifier", {"n_estimators": 4}),
+    "lightgbm": ("lightgbm", "LGBMClassifier", {"n_estimators": 4, "min_child_samples": 3, "verbose": -1}),
+    "xgboost": ("xgboost", "XGBClassifier", {"n_estimators": 4}),
+    "catboost": ("catboost", "CatBoostClassifier", {"iterations": 4, "verbose": False, "allow_writing_files": False}),
+}
+
+
+@pytest.mark.parametrize(("module", "name", "parameters"), PEERS.values(), ids=PEERS)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_models_on_demand_keep_the_trees_of_other_libraries(module, name, parameters, n_classes, tmp_path):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(150, 4))
+    y = (X[:, 0] > 0).astype(int) + (n_classes == 3) * (X[:, 1] > 0.5)
+    X[::6, 2] = np.nan
+    peer = getattr(pytest.importorskip(module), name)(**parameters)
+    model = ff.OnDemand(peer.fit(X, y), feature_costs=[1, 2, 3, 4])
+    back = through_file(model, tmp_path / "model.ff")
+    assert isinstance(back.estimator, Ensemble)
+    assert same(answers(model, X), answers(back, X))
+    assert back.feature_costs_ == model.feature_costs_
+    save(back, tmp_path / "again.ff")
+    assert (tmp_path / "again.ff").read_bytes() == (tmp_path / "model.ff").read_bytes()
+
+
+def test_categories_of_catboost_are_known_by_their_hashes(tmp_path):
+    catboost = pytest.importorskip("catboost")
+    X, y = patients()
+    X["smoker"] = X["smoker"].astype(object)
+    options = {"iterations": 4, "one_hot_max_size": 10, "verbose": False, "allow_writing_files": False}
+    model = ff.OnDemand(catboost.CatBoostClassifier(cat_features=["smoker"], **options).fit(X, y))
+    back = through_file(model, tmp_path / "model.ff")
+    assert same(answers(model, X), answers(back, X))
+
+
+def test_a_model_on_demand_without_calibration_is_calibrated_after_loading(tmp_path):
+    X, y = frame()
+    forest = RandomForestClassifier(n_estimators=3, random_state=0).fit(X, y)
+    back = through_file(ff.OnDemand(forest, stop="confidence"), tmp_path / "model.ff")
+    with pytest.raises(ValueError, match="needs a threshold"):
+        back.predict(X)
+    assert np.array_equal(back.calibrate(X).predict(X), forest.predict(X))
 
 
 # ---- what a file is like

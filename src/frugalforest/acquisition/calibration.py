@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,8 @@ LEVELS = np.concatenate([np.geomspace(0.05, 20.0, 120), [np.inf]])
 CERTAINTY = 0.9  # of the upper bound on the rate: the raw rate on the rows that choose the threshold flatters
 
 
-class Calibration(NamedTuple):
+@dataclass(frozen=True)
+class Calibration:
     """A threshold, and how often the label differed from that of the full ensemble on the rows it was chosen with."""
 
     confidence: float  # infinity: nothing less than a proof is sure enough
@@ -39,7 +41,7 @@ def calibrate(acquirer: Acquirer, rows: NDArray[Any], disagreement: float, n_thr
     # Thresholds from the strict end downwards, as long as each of them holds.
     holds = np.logical_and.accumulate((bounds <= disagreement)[::-1])[::-1]
     chosen = int(np.argmax(holds))
-    return Calibration(float(LEVELS[chosen]), counts[chosen] / max(len(rows), 1), float(bounds[chosen]), len(rows))
+    return Calibration(float(LEVELS[chosen]), float(counts[chosen] / max(len(rows), 1)), float(bounds[chosen]), len(rows))
 
 
 def _upper_bound(counts: NDArray[Any], n: int) -> NDArray[np.float64]:

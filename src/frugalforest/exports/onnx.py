@@ -88,7 +88,7 @@ class _Graph:
         self.constants: list[Any] = []
 
     def constant(self, value: NDArray[Any] | np.generic) -> str:
-        name = f"constant_{len(self.constants)}"
+        name = f"{self.prefix}constant_{len(self.constants)}"
         self.constants.append(self.onnx.numpy_helper.from_array(np.asarray(value), name))
         return name
 
@@ -312,9 +312,8 @@ def _without_ambiguous_roots(nodes: _Nodes) -> _Nodes:
 def _scores(graph: _Graph, leaves: str, ensemble: Ensemble) -> str:
     """base + values[leaf of tree 1] + values[leaf of tree 2] + ..., added in this order, (n_rows, n_classes)."""
     shape = ("n_rows", ensemble.n_classes)
-    values = graph.constant(ensemble.values)
     step = _Graph(graph.onnx, "step_")
-    sums = step.add("Add", "sums", step.add("Gather", values, "leaf", axis=0))
+    sums = step.add("Add", "sums", step.add("Gather", step.constant(ensemble.values), "leaf", axis=0))
     if ensemble.sums_as_float32:
         sums = step.add("Cast", step.add("Cast", sums, to=graph.types.FLOAT), to=graph.types.DOUBLE)
     numbers = np.dtype(np.float64)
@@ -323,6 +322,7 @@ def _scores(graph: _Graph, leaves: str, ensemble: Ensemble) -> str:
         "add_a_tree",
         [graph.value("sums", numbers, *shape), graph.value("leaf", np.dtype(np.int64), "n_rows")],
         [graph.value(sums, numbers, *shape)],
+        step.constants,
     )
     base = graph.constant(ensemble.base.astype(np.float64))
     start = graph.constant(np.zeros(ensemble.n_classes)) if ensemble.base_last else base

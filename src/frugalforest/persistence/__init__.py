@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from frugalforest.persistence import classes  # noqa: F401  (registers them)
@@ -53,6 +54,9 @@ def load(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Any:
         model = decode(read_archive(Path(path), max_bytes))
         if not isinstance(model, BaseEstimator):
             raise ModelFileError(f"it holds a {type(model).__name__}, which is not a model.")
+        check_is_fitted(model)
+    except NotFittedError:
+        raise ModelFileError(f"{os.fspath(path)!r} cannot be loaded: its model is not fitted.") from None
     except ModelFileError as error:
         raise ModelFileError(f"{os.fspath(path)!r} cannot be loaded: {error}") from error
     return model

@@ -9,17 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from frugalforest import _core
+from frugalforest.acquisition import Order
 from frugalforest.data import FeatureEncoder
 from frugalforest.data.categories import MAX_CATEGORIES
 from frugalforest.data.columns import is_missing
-from frugalforest.ensemble import Ensemble
+from frugalforest.ensemble import Ensemble, Reading
 from frugalforest.estimators.variants import Variant
 from frugalforest.evaluation import CostCurve
 from frugalforest.forest import Forest
+from frugalforest.persistence.keys import refuse_slow_keys
 
 _MAX_FEATURES = 2**20
 _LARGEST_SCORE = 1e37  # float32 sums overflow from 3.4e38 on
 _MAX_TABLE_BYTES = 2**32  # of the table that says which features are on the way to each node
+_MOST_CATEGORIES = 65_000
 
 
 def require(holds: Any, what: str) -> None:
@@ -100,12 +103,27 @@ def check_ensemble(ensemble: Ensemble) -> None:
     require_shape(ensemble.values, (forest.n_leaves, ensemble.n_classes), "values")
     require_shape(ensemble.base, (ensemble.n_classes,), "base")
     largest = np.abs(ensemble.base).max() + forest.n_trees * np.abs(ensemble.values).max(initial=0.0)
-    require(largest <= _LARGEST_SCORE, "scores that are not finite")
+    margin = abs(ensemble.slope) * (largest / abs(ensemble.divisor))
+    require(largest <= _LARGEST_SCORE and margin <= _LARGEST_SCORE, "scores that are not finite")
     require(ensemble.link != "sigmoid" or ensemble.n_classes == 2, "a sigmoid for more than two classes")
     require(forest.n_classes in (1, ensemble.n_classes), "leaf_counts and classes do not fit")
     require(ensemble.encoder.n_features == forest.n_features, "encoder and forest have different features")
-    columns = ensemble.reading.zero_is_missing
+    columns = (*ensemble.reading.zero_is_missing, *ensemble.reading.categories)
     require(all(0 <= column < forest.n_features for column in columns), "reading names a feature that does not exist")
+
+
+def check_reading(reading: Reading) -> None:
+    """Numbers that stand for something fit into a matrix of floats."""
+    for number in (reading.missing_value, reading.other_category):
+        require(number is None or np.isnan(number) or abs(number) <= np.finfo(np.float32).max, "numbers out of range")
+
+
+def check_order(order: Order) -> None:
+    """Looking for the next feature ends within reasonable time."""
+    weights = (order.range_weight, 0.0 if order.hope is None else order.hope)
+    require(all(0 <= weight < np.inf for weight in weights), "an order of features with impossible weights")
+    steps = (order.most_visits, order.boxes)
+    require(all(0 <= n < 2**20 for n in steps), "an order of features that takes too many steps")
 
 
 # ---- data
@@ -118,8 +136,11 @@ def check_encoder(encoder: FeatureEncoder) -> None:
     require(names is None or len(set(names)) == len(names) == n_features, "feature names do not fit")
     for column, categories in encoder.categories.items():
         require(0 <= column < n_features, "categories of a column that does not exist")
+        refuse_slow_keys(categories)
         require(len(set(categories)) == len(categories), "a category comes twice")
-        require(len(categories) + encoder.has_other[column] <= MAX_CATEGORIES, "too many categories")
+        # Trees of other libraries know more categories than ours, and have no "other".
+        most = MAX_CATEGORIES - 1 if encoder.has_other[column] else _MOST_CATEGORIES
+        require(len(categories) <= most, "too many categories")
         require(not any(map(is_missing, categories)), "a category is missing")
     require(encoder.is_categorical[encoder.has_other].all(), 'a numeric column with a category "other"')
 
@@ -128,8 +149,7 @@ def check_classes(classes: NDArray[Any]) -> None:
     """One label for each class."""
     require(classes.ndim == 1 and len(classes) >= 2, "classes are not a list of two or more")
     labels = classes.tolist()
-    # As text: numbers can be chosen so that they all hash alike, and a set of them would take for ever.
-    distinct = len(set(map(repr, labels))) == len(labels)
+    distinct = len(set(map(repr, labels))) == len(labels)  # as text, see refuse_slow_keys: labels may be any numbers
     require(distinct and not any(map(is_missing, labels)), "a class has no label of its own")
 
 
@@ -150,7 +170,8 @@ def check_variant(variant: Variant) -> None:
     """Error, cost and seed of every tree."""
     for name in ("error", "cost", "seeds"):
         require_shape(getattr(variant, name), (variant.n_trees,), name)
-    require(np.isfinite(variant.cost).all() and np.isfinite(variant.error).all(), "trees without a cost or an error")
+    # Sizes whose cost was not measured have NaN.
+    require(not np.isinf(variant.cost).any() and np.isfinite(variant.error).all(), "trees without a cost or an error")
     require(variant.least_cost >= 0, "a negative cost")
 
 
@@ -163,7 +184,7 @@ def check_classifier(model: Any) -> None:
         require(hasattr(model, name), f"there is no {name}")
     check_classes(model.classes_)
     _check_features(model)
-    for part in _parts(vars(model).values()):
+    for part in _parts(value for name, value in vars(model).items() if not name.startswith("_")):
         if isinstance(part, Forest | Ensemble):
             require(part.n_features == model.n_features_in_, "trees and model have different features")
             require(part.n_classes == len(model.classes_), "trees and model have different classes")

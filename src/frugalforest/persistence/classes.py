@@ -6,13 +6,16 @@ from typing import Any
 
 import numpy as np
 
+from frugalforest.acquisition import Order
+from frugalforest.acquisition.calibration import Calibration
 from frugalforest.costs import FeatureCosts, Group
 from frugalforest.data import FeatureEncoder
 from frugalforest.ensemble import Ensemble, Reading
-from frugalforest.estimators import BudgetForestClassifier, StandardForestClassifier
+from frugalforest.estimators import BudgetForestClassifier, OnDemand, StandardForestClassifier
 from frugalforest.estimators.variants import Recipe, Variant
 from frugalforest.evaluation import CostCurve
 from frugalforest.forest import Forest
+from frugalforest.importers.encoders import HashedCategoryEncoder
 from frugalforest.impurities import Entropy, Gini, Polynomial, Powers, ThresholdPairs
 from frugalforest.persistence.checks import (
     check_budget_forest,
@@ -21,6 +24,8 @@ from frugalforest.persistence.checks import (
     check_encoder,
     check_ensemble,
     check_forest,
+    check_order,
+    check_reading,
     check_variant,
     require,
 )
@@ -60,20 +65,46 @@ class _ByGeneratorState:
         return generator
 
 
+class _ByEnsemble:
+    """The way of OnDemand: the trees as they were read, since a file holds no objects of other libraries."""
+
+    def take_apart(self, model: OnDemand) -> Parts:
+        acquirer = model._acquirer()
+        given = model.get_params(deep=False) | {"estimator": acquirer.ensemble, "feature_costs": acquirer.costs}
+        return given | {"calibration_": getattr(model, "calibration_", None)}
+
+    def put_together(self, parts: Parts) -> OnDemand:
+        calibration = parts.pop("calibration_")
+        require(isinstance(parts["estimator"], Ensemble), "a model on demand without trees")
+        require(isinstance(parts["feature_costs"], FeatureCosts), "a model on demand without prices")
+        require(isinstance(parts["order"], Order | None), "an order that is none")
+        require(isinstance(calibration, Calibration | None), "a calibration that is none")
+        model = OnDemand(**parts)
+        if calibration is not None:
+            model.calibration_ = calibration
+        if model.stop != "confidence" or calibration is not None:  # otherwise it cannot answer yet
+            check_classifier(model)
+        return model
+
+
 register(FeatureCosts, way=_ByPrices())
 register(Group)
 register(FeatureEncoder, check=check_encoder)
+register(HashedCategoryEncoder, check=check_encoder)
 register(np.random.RandomState, way=_ByGeneratorState())
 
 for _impurity in (ThresholdPairs, Powers, Polynomial, Gini, Entropy):
     register(_impurity)
 
 register(Forest, check=check_forest)
-register(Reading)
+register(Reading, check=check_reading)
 register(Ensemble, check=check_ensemble)
 register(CostCurve, check=check_curve)
 register(Recipe)
 register(Variant, check=check_variant)
+register(Order, check=check_order)
+register(Calibration)
 
 register(BudgetForestClassifier, check=check_budget_forest)
 register(StandardForestClassifier, check=check_classifier)
+register(OnDemand, way=_ByEnsemble())

@@ -23,12 +23,12 @@ import numpy as np
 from frugalforest.persistence.archive import Contents
 from frugalforest.persistence.arrays import ArrayReader, ArrayWriter, is_size
 from frugalforest.persistence.errors import ModelFileError, damaged
+from frugalforest.persistence.keys import refuse_slow_keys
 from frugalforest.persistence.registry import Parts, name_of, way_of
 
 MAX_DEPTH = 60  # of values within values
 _MAX_BITS = 4096  # of a whole number
 _FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
-_MAX_SLOW_KEYS = 10_000
 
 
 def encode(model: Any) -> Contents:
@@ -84,7 +84,7 @@ class _Encoder:
             return {"objects": [list(value.shape), self._list(value.ravel(), where, depth)]}
         if isinstance(value, list | range):
             return self._list(value, where, depth)
-        if isinstance(value, tuple):
+        if type(value) is tuple:  # named tuples are objects
             return {"tuple": self._list(value, where, depth)}
         if isinstance(value, set | frozenset):
             ordered = sorted(value, key=lambda item: (type(item).__name__, repr(item)))
@@ -162,7 +162,7 @@ class _Decoder:
 
     def _dict(self, pairs: Any, depth: int) -> dict[Any, Any]:
         items = [self._list(_as_list(pair, 2), depth + 1) for pair in _as_list(pairs)]
-        _refuse_slow_keys([key for key, _ in items])
+        refuse_slow_keys([key for key, _ in items])
         found: dict[Any, Any] = dict(items)
         if len(found) < len(items):
             raise damaged("a dict has a key twice")
@@ -170,7 +170,7 @@ class _Decoder:
 
     def _set(self, items: Any, depth: int) -> set[Any]:
         decoded = self._list(items, depth)
-        _refuse_slow_keys(decoded)
+        refuse_slow_keys(decoded)
         return set(decoded)
 
     def _scalar(self, number: Any) -> Any:
@@ -224,10 +224,3 @@ def _not_finite(text: Any) -> float:
     if not isinstance(text, str) or text not in _FLOATS:
         raise damaged(f"{text!r:.20} is not a number")
     return _FLOATS[text]
-
-
-def _refuse_slow_keys(keys: list[Any]) -> None:
-    """Large numbers can be chosen so that they all hash alike, and a dict of n of them takes n^2 steps."""
-    n_slow = sum(not (isinstance(key, str) or (type(key) is int and abs(key) < 2**60)) for key in keys)
-    if n_slow > _MAX_SLOW_KEYS:
-        raise damaged("a dict or set has too many keys that are neither text nor small numbers")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, Protocol, get_type_hints
 
 import numpy as np
@@ -70,61 +70,61 @@ def _accept(_: object) -> None:
 
 def _usual_way(cls: Any, check: Check) -> Way:
     if is_dataclass(cls):
-        return _ByFields(cls, get_type_hints(cls), check)
+        return _ByFields(cls, check)
     if issubclass(cls, BaseEstimator):
-        return _ByState(cls, frozenset(inspect.signature(cls).parameters), get_type_hints(cls), check)
+        return _ByState(cls, check)
     raise TypeError(f"{cls.__name__} is neither a dataclass nor an estimator; give a way to store it.")
 
 
-@dataclass(frozen=True)
 class _ByFields:
     """The way of dataclasses. Fields that begin with "_" are left out."""
 
-    cls: Any
-    hints: Mapping[str, Any]
-    check: Check
+    def __init__(self, cls: Any, check: Check) -> None:
+        public = [f for f in fields(cls) if not f.name.startswith("_")]
+        hints = get_type_hints(cls)
+        self._cls, self._check = cls, check
+        self._hints = {f.name: hints[f.name] for f in public}
+        self._required = {f.name for f in public if f.default is MISSING and f.default_factory is MISSING}
 
     def take_apart(self, value: Any) -> Parts:
-        return {f.name: getattr(value, f.name) for f in self._fields()}
+        return {name: getattr(value, name) for name in self._hints}
 
     def put_together(self, parts: Parts) -> Any:
-        _check_parts(parts, {f.name: self.hints[f.name] for f in self._fields()}, self.cls)
-        for f in self._fields():
-            if f.name not in parts and f.default is MISSING and f.default_factory is MISSING:
-                raise damaged(f"a {self.cls.__name__} has no {f.name}")
-        value = self.cls(**parts)
-        self.check(value)
+        _check_parts(parts, self._hints, self._cls)
+        if missing := self._required - parts.keys():
+            raise damaged(f"a {self._cls.__name__} has no {', '.join(sorted(missing))}")
+        value = self._cls(**parts)
+        self._check(value)
         return value
 
-    def _fields(self) -> list[Any]:
-        return [f for f in fields(self.cls) if not f.name.startswith("_")]
 
-
-@dataclass(frozen=True)
 class _ByState:
-    """The way of estimators. Parameters may be anything: the model checks them itself."""
+    """The way of estimators: parameters, which the model checks itself, and what `fit` has set."""
 
-    cls: Any
-    parameters: frozenset[str]
-    hints: Mapping[str, Any]
-    check: Check
+    def __init__(self, cls: Any, check: Check) -> None:
+        hints = get_type_hints(cls)
+        self._cls, self._check = cls, check
+        self._parameters = set(inspect.signature(cls).parameters)
+        self._hints = {name: hint for name, hint in hints.items() if _FITTED.fullmatch(name) and not hasattr(cls, name)}
 
     def take_apart(self, model: Any) -> Parts:
         given = model.get_params(deep=False)
         if hasattr(given.get("feature_costs"), "iloc"):  # a Series: only here is known what its index means
             given["feature_costs"] = FeatureCosts(given["feature_costs"])
         fitted = {name: value for name, value in vars(model).items() if name not in given and _FITTED.fullmatch(name)}
-        if unknown := fitted.keys() - self.hints.keys():
-            raise TypeError(f"{self.cls.__name__} has no type hints for {', '.join(sorted(unknown))}; add them.")
+        if unknown := fitted.keys() - self._hints.keys():
+            raise TypeError(f"{self._cls.__name__} has no type hints for {', '.join(sorted(unknown))}; add them.")
         return {**given, **fitted}
 
     def put_together(self, parts: Parts) -> Any:
-        given = {name: value for name, value in parts.items() if name in self.parameters}
-        fitted = {name: value for name, value in parts.items() if name not in self.parameters}
-        _check_parts(fitted, {name: hint for name, hint in self.hints.items() if _FITTED.fullmatch(name)}, self.cls)
-        model = self.cls(**given)
+        given = {name: value for name, value in parts.items() if name in self._parameters}
+        fitted = {name: value for name, value in parts.items() if name not in self._parameters}
+        _check_parts(fitted, self._hints, self._cls)
+        model = self._cls(**given)
         vars(model).update(fitted)
-        self.check(model)
+        # One that is not fitted may be the parameter of another.
+        if fitted or (hasattr(model, "__sklearn_is_fitted__") and model.__sklearn_is_fitted__()):
+            self._check(model)
         return model
 
 
