@@ -79,11 +79,14 @@ class NaiveTree:
         left, right = self.weight(self.nodes[i].left), self.weight(self.nodes[i].right)
         return left / (left + right) if left + right > 0 else 0.5
 
-    def mean(self, i: int) -> list[float]:
-        """Mean value of each class below node i, by training rows, whatever is known."""
-        if self.nodes[i].feature < 0:
+    def mean(self, i: int, known: Known) -> list[float]:
+        """Mean value of each class over the leaves below node i that agree with what is known, by training rows."""
+        node = self.nodes[i]
+        if node.feature < 0:
             return list(self.values[i])
-        share, left, right = self.left_share(i), self.mean(self.nodes[i].left), self.mean(self.nodes[i].right)
+        if node.feature in known:
+            return self.mean(self.child(i, known[node.feature]), known)
+        share, left, right = self.left_share(i), self.mean(node.left, known), self.mean(node.right, known)
         return [share * a + (1 - share) * b for a, b in zip(left, right, strict=True)]
 
 
@@ -147,9 +150,16 @@ class NaiveRun:
                 found.setdefault(tree.nodes[i].feature, []).append((tree, i))
         return dict(sorted(found.items()))
 
+    def cursor_means(self) -> list[float]:
+        """Base and the mean of all leaves below every cursor, by class."""
+        return self._means({})
+
     def estimate(self) -> list[float]:
-        """Base and the mean below every cursor, by class."""
-        means = [tree.mean(tree.cursor(self.known)) for tree in self.trees]
+        """Base and the mean of the leaves that can still be reached in every tree, by class."""
+        return self._means(self.known)
+
+    def _means(self, known: Known) -> list[float]:
+        means = [tree.mean(tree.cursor(self.known), known) for tree in self.trees]
         return [sum(column) for column in zip(self.ensemble.base.tolist(), *means, strict=True)]
 
     def score_bounds(self) -> tuple[list[float], list[float]]:
@@ -197,7 +207,7 @@ class NaiveRun:
         if self.is_settled:
             self.confidence = math.inf
             return
-        estimate = self.estimate()
+        estimate = self.cursor_means()
         leader = max(range(len(estimate)), key=lambda c: (estimate[c], -c))
         if leader != self.leader:
             self.leader, self.open = leader, set(range(len(estimate))) - {leader}

@@ -55,7 +55,13 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     args = parser.parse_args()
     warnings.filterwarnings("ignore", message="no tree fits")
-    rows = [r for data in BUDGETS for seed in range(args.seeds) for stop in ("all", "label") for r in measure(data, stop, seed)]
+    rows = [
+        r
+        for data in BUDGETS
+        for seed in range(args.seeds)
+        for stop in ("all", "label")
+        for r in measure(data, stop, seed)
+    ]
     with RESULTS.open("w", newline="") as file:
         writer = csv.DictWriter(file, FIELDS)
         writer.writeheader()

@@ -24,7 +24,9 @@ def budget_forest(X, y, seed: int) -> Any:
 def lightgbm(X, y, seed: int, **options) -> Any:
     from lightgbm import LGBMClassifier
 
-    return LGBMClassifier(n_estimators=TREES, num_leaves=31, random_state=seed, n_jobs=2, verbose=-1, **options).fit(X, y)
+    return LGBMClassifier(n_estimators=TREES, num_leaves=31, random_state=seed, n_jobs=2, verbose=-1, **options).fit(
+        X, y
+    )
 
 
 def lazy_cegb(X, y, seed: int) -> Any:

@@ -1,6 +1,6 @@
 """docs/savings.md and its picture from the results of the on-demand benchmarks; run it after them.
 
-    python -m benchmarks.on_demand.report
+python -m benchmarks.on_demand.report
 """
 
 from __future__ import annotations

@@ -40,7 +40,10 @@ def measure(data: str, X, y, n_rows: int) -> list[dict]:
         bills = full.acquisition_cost(asked[:1000]).mean(), lazy.acquisition_cost(asked[:1000]).mean()
         seconds = [best_time(lambda m=m: m.predict_with_cost(asked), 3)[0] for m in (full, lazy)]
         row = dict(zip(FIELDS, [data, name, n_rows, *seconds, seconds[1] / seconds[0], *bills], strict=True))
-        print(f"{data:22} {name:20} full {seconds[0]:.3f} s, on demand {seconds[1]:.3f} s: {row['ratio']:.1f} times", flush=True)
+        print(
+            f"{data:22} {name:20} full {seconds[0]:.3f} s, on demand {seconds[1]:.3f} s: {row['ratio']:.1f} times",
+            flush=True,
+        )
         found.append(row)
     return found
 

@@ -32,14 +32,14 @@ TickPrices read_prices(const Vector<int64_t>& own, const Vector<int64_t>& shared
 EnsembleArrays as_arrays(const Vector<int64_t>& node_offsets, const Vector<int32_t>& feature, const Vector<double>& threshold,
                          const Vector<uint8_t>& missing_left, const Vector<int32_t>& right, const Vector<int32_t>& category_set,
                          const Matrix<uint64_t>& category_sets, const Matrix<double>& values, const Vector<double>& base,
-                         const Vector<double>& node_weight, size_t n_features) {
+                         const Vector<double>& node_weight, size_t n_features, bool only_lead) {
     const size_t n_nodes = feature.shape(0), n_offsets = node_offsets.shape(0);
     if (n_offsets == 0 || node_offsets.data()[0] != 0 || node_offsets.data()[n_offsets - 1] != static_cast<int64_t>(n_nodes) ||
         threshold.shape(0) != n_nodes || missing_left.shape(0) != n_nodes || right.shape(0) != n_nodes ||
         category_set.shape(0) != n_nodes || node_weight.shape(0) != n_nodes || base.shape(0) != values.shape(1))
         throw std::invalid_argument("Acquirer: arrays of different sizes");
     return {n_offsets - 1,         n_nodes,          values.shape(0),  n_features,          values.shape(1),
-            category_sets.shape(0), category_sets.shape(1), node_offsets.data(), feature.data(), threshold.data(),
+            category_sets.shape(0), category_sets.shape(1), only_lead, node_offsets.data(), feature.data(), threshold.data(),
             missing_left.data(),   right.data(),     category_set.data(), category_sets.data(), values.data(),
             base.data(),           node_weight.data()};
 }
@@ -50,9 +50,9 @@ class Acquirer {
     Acquirer(Vector<int64_t> node_offsets, Vector<int32_t> feature, Vector<double> threshold, Vector<uint8_t> missing_left,
              Vector<int32_t> right, Vector<int32_t> category_set, Matrix<uint64_t> category_sets, Matrix<double> values,
              Vector<double> base, Vector<double> node_weight, Vector<int64_t> own, Vector<int64_t> shared,
-             Vector<int64_t> group_offsets, Vector<int32_t> group_ids)
+             Vector<int64_t> group_offsets, Vector<int32_t> group_ids, bool only_lead)
         : trees_(as_arrays(node_offsets, feature, threshold, missing_left, right, category_set, category_sets, values, base, node_weight,
-                           own.shape(0))),
+                           own.shape(0), only_lead)),
           prices_(read_prices(own, shared, group_offsets, group_ids, own.shape(0))),
           base_(base.data(), base.data() + base.shape(0)) {}
 
@@ -60,25 +60,28 @@ class Acquirer {
     const TickPrices& prices() const { return prices_; }
     const std::vector<double>& base() const { return base_; }
 
-    // Runs every row to its end.   -> (leader (n), is_proven (n), is_complete (n), estimate (n, channels), mask (n, m))
-    nb::tuple evaluate(AnyMatrix x_array, const Policy& policy, int n_threads) const {
+    // Runs every row to its end.   -> (label (n), is_complete (n), estimate (n, channels) or None, mask (n, m))
+    nb::tuple evaluate(AnyMatrix x_array, const Policy& policy, bool with_estimate, int n_threads) const {
         const StridedMatrix x = checked(x_array);
         const size_t n = x.n_rows, m = trees_.n_features, k = trees_.n_channels;
-        std::vector<int32_t> leader(n);
-        std::vector<uint8_t> is_proven(n), is_complete(n), mask(n * m, 0);
-        std::vector<double> estimate(n * k);
+        std::vector<int32_t> label(n);
+        std::vector<uint8_t> is_complete(n), mask(n * m, 0);
+        std::vector<double> estimates(with_estimate ? n * k : 0);
         {
             nb::gil_scoped_release release;
             for_rows(x, policy, n_threads, [&](size_t row, RowRun& run, auto&& buy_next) {
                 for (int32_t f = buy_next(); f >= 0; f = buy_next()) mask[row * m + static_cast<size_t>(f)] = 1;
-                leader[row] = run.leader();
-                is_proven[row] = run.is_closed();
+                label[row] = run.answer();
                 is_complete[row] = !run.has_waiting_trees();
-                std::copy_n(run.estimate(), k, estimate.begin() + static_cast<std::ptrdiff_t>(row * k));
+                if (!with_estimate) return;
+                const std::vector<double> estimate = run.estimate();
+                std::copy_n(estimate.begin(), k, estimates.begin() + static_cast<std::ptrdiff_t>(row * k));
             });
         }
-        return nb::make_tuple(to_numpy(std::move(leader)), to_numpy(std::move(is_proven)), to_numpy(std::move(is_complete)),
-                              to_numpy(std::move(estimate), {n, k}), to_numpy(std::move(mask), {n, m}));
+        nb::object estimate_object = nb::none();
+        if (with_estimate) estimate_object = nb::cast(to_numpy(std::move(estimates), {n, k}));
+        return nb::make_tuple(to_numpy(std::move(label)), to_numpy(std::move(is_complete)), estimate_object,
+                              to_numpy(std::move(mask), {n, m}));
     }
 
     // The label with which Stop::confidence would end at each threshold (ascending); -1 where it would go on to a proof.
@@ -93,8 +96,10 @@ class Acquirer {
             for_rows(x, policy, n_threads, [&](size_t row, RowRun& run, auto&& buy_next) {
                 size_t reached = 0;
                 do {
-                    for (; reached < n_levels && !run.is_over() && run.confidence() >= level[reached]; ++reached)
-                        labels[row * n_levels + reached] = run.leader();
+                    if (run.is_over() || reached == n_levels || run.confidence() < level[reached]) continue;
+                    const int32_t label = run.answer();
+                    for (; reached < n_levels && run.confidence() >= level[reached]; ++reached)
+                        labels[row * n_levels + reached] = label;
                 } while (buy_next() >= 0);
             });
         }
@@ -155,7 +160,8 @@ class Run {
     bool is_complete() const { return !run_.has_waiting_trees(); }
     double confidence() const { return run_.confidence(); }
 
-    nb::ndarray<nb::numpy, double> estimate() const { return to_numpy(std::vector<double>(run_.estimate(), run_.estimate() + acquirer_.trees().n_channels)); }
+    int32_t answer() const { return run_.answer(); }
+    nb::ndarray<nb::numpy, double> estimate() const { return to_numpy(run_.estimate()); }
 
     nb::tuple bounds() const {
         std::vector<double> low(acquirer_.base().size()), high(low.size());
@@ -208,11 +214,12 @@ void bind_acquisition(nb::module_& m) {
         .def_rw("budget", &Policy::budget);
     nb::class_<Acquirer>(m, "Acquirer")
         .def(nb::init<Vector<int64_t>, Vector<int32_t>, Vector<double>, Vector<uint8_t>, Vector<int32_t>, Vector<int32_t>, Matrix<uint64_t>,
-                      Matrix<double>, Vector<double>, Vector<double>, Vector<int64_t>, Vector<int64_t>, Vector<int64_t>, Vector<int32_t>>(),
+                      Matrix<double>, Vector<double>, Vector<double>, Vector<int64_t>, Vector<int64_t>, Vector<int64_t>, Vector<int32_t>, bool>(),
              nb::arg("node_offsets"), nb::arg("feature"), nb::arg("threshold"), nb::arg("missing_left"), nb::arg("right"),
              nb::arg("category_set"), nb::arg("category_sets"), nb::arg("values"), nb::arg("base"), nb::arg("node_weight"),
-             nb::arg("own_ticks"), nb::arg("shared_ticks"), nb::arg("group_offsets"), nb::arg("group_ids"))
-        .def("evaluate", &Acquirer::evaluate, nb::arg("x"), nb::arg("policy"), nb::arg("n_threads") = 1)
+             nb::arg("own_ticks"), nb::arg("shared_ticks"), nb::arg("group_offsets"), nb::arg("group_ids"),
+             nb::arg("only_lead"))
+        .def("evaluate", &Acquirer::evaluate, nb::arg("x"), nb::arg("policy"), nb::arg("with_estimate"), nb::arg("n_threads") = 1)
         .def("labels_at", &Acquirer::labels_at, nb::arg("x"), nb::arg("policy"), nb::arg("confidences"), nb::arg("n_threads") = 1);
     nb::class_<Run>(m, "Run")
         .def(nb::init<const Acquirer&, const Policy&>(), nb::arg("acquirer"), nb::arg("policy"), nb::keep_alive<1, 2>())
@@ -225,6 +232,7 @@ void bind_acquisition(nb::module_& m) {
         .def("expected_ticks", &Run::expected_ticks, nb::arg("n_ends"), nb::arg("seed"))
         .def_prop_ro("spent", &Run::spent)
         .def_prop_ro("leader", &Run::leader)
+        .def_prop_ro("answer", &Run::answer)
         .def_prop_ro("is_proven", &Run::is_proven)
         .def_prop_ro("is_complete", &Run::is_complete)
         .def_prop_ro("confidence", &Run::confidence);

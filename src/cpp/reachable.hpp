@@ -24,6 +24,7 @@ inline float rounded_up(double value) { return -rounded_down(-value); }
 // The arrays of a Forest and of its Ensemble, as Python holds them.
 struct EnsembleArrays {
     size_t n_trees, n_nodes, n_leaves, n_features, n_classes, n_sets, set_words;
+    bool only_lead;                  // with two classes: only the difference of their scores matters
     const int64_t* node_offsets;     // (n_trees + 1)
     const int32_t* feature;          // (n_nodes), -1: leaf
     const double* threshold;         // (n_nodes)
@@ -36,8 +37,8 @@ struct EnsembleArrays {
     const double* node_weight;       // (n_nodes): training weight that came by
 };
 
-// Immutable. Scores are kept in channels: with two classes one channel, the lead of the second over the first; otherwise one
-// for each class.
+// Immutable. Scores are kept in channels: with two classes usually one, the lead of the second over the first; otherwise one for
+// each class.
 class Reachable {
   public:
     // 16 bytes: walking through large forests is waiting for memory.
@@ -50,7 +51,7 @@ class Reachable {
     static_assert(sizeof(Node) == 16);
 
     explicit Reachable(const EnsembleArrays& a)
-        : n_features(a.n_features), n_classes(a.n_classes), n_channels(a.n_classes == 2 ? 1 : a.n_classes), n_trees(a.n_trees) {
+        : n_features(a.n_features), n_classes(a.n_classes), n_channels(a.only_lead && a.n_classes == 2 ? 1 : a.n_classes), n_trees(a.n_trees) {
         check(a);
         roots.assign(a.node_offsets, a.node_offsets + a.n_trees);
         sets_.assign(a.category_sets, a.category_sets + a.n_sets * a.set_words);

@@ -106,8 +106,15 @@ class RowRun {
         return true;
     }
 
-    // Estimated scores by channel: what finished trees gave, and of the others the mean below their cursor.
-    const double* estimate() const { return sums_.data() + 2 * n_slots_; }
+    // Estimated scores by channel: of each tree the mean over the leaves that can still be reached.
+    std::vector<double> estimate() const {
+        std::vector<double> scores = trees_->base;
+        for (const int32_t cursor : cursor_) add_mean(cursor, 1, scores.data());
+        return scores;
+    }
+
+    // The label: proven, or the best guess.
+    int32_t answer() const { return is_closed() ? leader_ : best_class(estimate().data()); }
 
     // Least and largest score each class can still reach, tree by tree.   OUT (n_classes) each
     void bounds(const double* base, double* low, double* high) const {
@@ -239,6 +246,17 @@ class RowRun {
         for_leaves(node.right, visit);
     }
 
+    void add_mean(int32_t i, double share, double* scores) const {
+        if (!(trees_->below(i) & known_bits_)) {
+            for (size_t c = 0; c < n_slots_; ++c) scores[c] += share * static_cast<double>(trees_->mean(i)[c]);
+            return;
+        }
+        if (const int32_t following = child(i); following >= 0) return add_mean(following, share, scores);
+        const auto left = static_cast<double>(trees_->node(i).left_share);
+        add_mean(i + 1, share * left, scores);
+        add_mean(trees_->node(i).right, share * (1 - left), scores);
+    }
+
     // ---- bounds of (v_leader - v_rival) below a node; slot: the rival's class, or 0 with two classes
 
     float least_lead(int32_t i, size_t slot) const {
@@ -263,8 +281,9 @@ class RowRun {
     }
 
     double mean_lead(size_t slot) const {
-        if (n_slots_ == 1) return leader_ == 1 ? estimate()[0] : -estimate()[0];
-        return estimate()[leader_] - estimate()[slot];
+        const double* mean = cursor_means();
+        if (n_slots_ == 1) return leader_ == 1 ? mean[0] : -mean[0];
+        return mean[leader_] - mean[slot];
     }
 
     // Of each waiting tree, by rival: least lead in the left and in the right child, and the largest in either.
@@ -365,14 +384,17 @@ class RowRun {
             if (j != static_cast<size_t>(leader)) open_.push_back(j);
     }
 
-    int32_t estimated_leader() const {
-        if (n_slots_ == 1) return estimate()[0] > 0 ? 1 : 0;
-        return static_cast<int32_t>(std::max_element(estimate(), estimate() + n_slots_) - estimate());
+    // Of all trees, the mean below their cursors: cheaper than the estimate, since nothing is followed.
+    const double* cursor_means() const { return sums_.data() + 2 * n_slots_; }
+
+    int32_t best_class(const double* scores) const {
+        if (n_slots_ == 1) return scores[0] > 0 ? 1 : 0;
+        return static_cast<int32_t>(std::max_element(scores, scores + n_slots_) - scores);
     }
 
     void assess() {
         if (is_closed()) return;  // proven, whatever the estimates say
-        const int32_t leader = is_box_ ? leader_ : estimated_leader();
+        const int32_t leader = is_box_ ? leader_ : best_class(cursor_means());
         if (leader != leader_) {
             lead_by(leader);
             std::fill(is_stale_.begin(), is_stale_.end(), 1);

@@ -333,7 +333,7 @@ def core_arguments():
         **{"category_set": forest.category_set, "category_sets": forest.category_sets},
         **{"values": np.eye(2), "base": np.zeros(2), "node_weight": np.ones(3)},
         **{"own_ticks": np.ones(2, np.int64), "shared_ticks": np.zeros(0, np.int64)},
-        **{"group_offsets": np.zeros(3, np.int64), "group_ids": np.zeros(0, np.int32)},
+        **{"group_offsets": np.zeros(3, np.int64), "group_ids": np.zeros(0, np.int32), "only_lead": True},
     }
 
 
@@ -364,7 +364,7 @@ def test_arrays_that_are_no_trees_are_refused(name, array, message):
 def test_another_number_of_columns_is_refused():
     case, acquirer, rule = drawn(3)
     with pytest.raises(ValueError, match="another number of features"):
-        acquirer.core.evaluate(np.zeros((2, case.costs.n_features + 1)), acquirer.policy(rule))
+        acquirer.core.evaluate(np.zeros((2, case.costs.n_features + 1)), acquirer.policy(rule), False)
 
 
 def test_it_pays_on_real_forests():

@@ -26,8 +26,8 @@ class ScoreClassifier(FrugalClassifierMixin, BaseEstimator):
 
     ensemble_: Ensemble
 
-    def __init__(self, start: float = 0.25, grower: Any = None) -> None:
-        self.start = start
+    def __init__(self, offset: float = 0.25, grower: Any = None) -> None:
+        self.offset = offset
         self.grower = grower
 
     def fit(self, X: Any, y: Any) -> ScoreClassifier:
@@ -38,7 +38,7 @@ class ScoreClassifier(FrugalClassifierMixin, BaseEstimator):
         self.ensemble_ = Ensemble(
             forest=grown.forest_,
             values=values,
-            base=np.array([0, self.start]),
+            base=np.array([0, self.offset]),
             link="sigmoid",
             classes=grown.classes_,
             encoder=grown.encoder_,
@@ -122,7 +122,7 @@ def on_demand_case() -> Case:
         import_ensemble(forest),
         feature_costs=ff.FeatureCosts([1, 2, 3, 4], groups={"g": ff.Group((1, 2), 1)}),
         stop="confidence",
-        disagreement=0.5,
+        disagreement=0.06,
         order=ff.acquisition.Order(hope=0.1, boxes=2),
     )
     return Case(model.calibrate(X), X)

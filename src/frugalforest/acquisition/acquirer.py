@@ -22,8 +22,8 @@ class Evaluation(NamedTuple):
     """What a whole matrix of rows ended with."""
 
     label_numbers: NDArray[np.intp]  # (n_rows,)
-    probabilities: Floats  # (n_rows, n_classes); estimates where a row was not read to its leaves
     mask: Mask  # (n_rows, n_features): what was bought
+    probabilities: Floats | None  # (n_rows, n_classes); estimates where a row was not read to its leaves
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,8 +58,14 @@ class Acquirer:
                     shared,
                     *groups_by_feature(self.costs),
                 ),
-            )
+            ),
+            only_lead=self._is_led,
         )
+
+    @property
+    def _is_led(self) -> bool:
+        """Whether the core keeps one number for both of two classes, the lead of the second over the first."""
+        return self.ensemble.n_classes == 2 and self.ensemble.link != "one_vs_all"
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in ("ensemble", "costs", "order")}
@@ -70,24 +76,27 @@ class Acquirer:
         order = self.order.settings(leaves_per_tree=forest.n_leaves / max(forest.n_trees, 1))
         return rule.policy(self.costs, self.ensemble.tolerance, order)
 
-    def evaluate(self, rows: NDArray[Any], rule: StopRule, n_threads: int = 1) -> Evaluation:
+    def evaluate(
+        self, rows: NDArray[Any], rule: StopRule, n_threads: int = 1, *, with_probabilities: bool = True
+    ) -> Evaluation:
         """Run every row (as `ensemble.reading` gives it) to its end."""
         if rule.name == "all":
             return self._read_all(rows, n_threads)
-        leader, _, is_complete, channels, mask = self.core.evaluate(rows, self.policy(rule), n_threads)
-        labels = leader.astype(np.intp)
-        probabilities = self.estimated_probabilities(channels, labels)
+        answer, is_complete, channels, mask = self.core.evaluate(rows, self.policy(rule), with_probabilities, n_threads)
+        labels = answer.astype(np.intp)
+        probabilities = None if channels is None else self.estimated_probabilities(channels, labels)
         complete = np.flatnonzero(is_complete)
         if len(complete):  # nothing is open: exact, and ties by the ensemble's own rule
             scores, _ = self.ensemble.scores(rows[complete], n_threads=n_threads)
             labels[complete] = self.ensemble.label_numbers(scores)
-            probabilities[complete] = self.ensemble.probabilities(scores)
-        return Evaluation(labels, probabilities, mask.view(np.bool_))
+            if probabilities is not None:
+                probabilities[complete] = self.ensemble.probabilities(scores)
+        return Evaluation(labels, mask.view(np.bool_), probabilities)
 
     def _read_all(self, rows: NDArray[Any], n_threads: int) -> Evaluation:
         scores, mask = self.ensemble.scores(rows, with_mask=True, n_threads=n_threads)
         assert mask is not None
-        return Evaluation(self.ensemble.label_numbers(scores), self.ensemble.probabilities(scores), mask)
+        return Evaluation(self.ensemble.label_numbers(scores), mask, self.ensemble.probabilities(scores))
 
     def estimated_probabilities(self, channels: Floats, labels: NDArray[np.intp]) -> Floats:
         """Probabilities of estimated scores, (n_rows, n_classes); the settled label is never behind another."""
@@ -102,12 +111,10 @@ class Acquirer:
         return probabilities / probabilities.sum(axis=1, keepdims=True)
 
     def scores_of(self, channels: Floats) -> Floats:
-        """Scores of classes from the core's channels: with two classes it has one, the lead of the second."""
-        if self.ensemble.n_classes > 2:
+        """Scores of classes from the core's channels: the scores themselves, or the lead of the second class."""
+        if not self._is_led:
             return channels
         lead = channels[:, 0]
-        if self.ensemble.link == "one_vs_all":  # each class has a margin of its own: half the lead each way
-            return np.column_stack([-lead / 2, lead / 2])
         if self.ensemble.link != "mean":
             return np.column_stack([np.zeros_like(lead), lead])
         total = max(self.ensemble.forest.n_trees, 1)

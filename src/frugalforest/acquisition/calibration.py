@@ -41,7 +41,9 @@ def calibrate(acquirer: Acquirer, rows: NDArray[Any], disagreement: float, n_thr
     # Thresholds from the strict end downwards, as long as each of them holds.
     holds = np.logical_and.accumulate((bounds <= disagreement)[::-1])[::-1]
     chosen = int(np.argmax(holds))
-    return Calibration(float(LEVELS[chosen]), float(counts[chosen] / max(len(rows), 1)), float(bounds[chosen]), len(rows))
+    return Calibration(
+        float(LEVELS[chosen]), float(counts[chosen] / max(len(rows), 1)), float(bounds[chosen]), len(rows)
+    )
 
 
 def _upper_bound(counts: NDArray[Any], n: int) -> NDArray[np.float64]:

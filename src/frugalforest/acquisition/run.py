@@ -122,7 +122,7 @@ class Acquisition:
         ensemble = self._acquirer.ensemble
         if self._core.is_complete:
             return _plain(ensemble.classes[ensemble.label_numbers(self._exact_scores())[0]])
-        return _plain(ensemble.classes[self._core.leader])
+        return _plain(ensemble.classes[self._core.answer])
 
     @property
     def is_proven(self) -> bool:
@@ -136,7 +136,7 @@ class Acquisition:
         if self._core.is_complete:
             return ensemble.probabilities(self._exact_scores())[0]
         channels = self._core.estimate()[None, :]
-        return self._acquirer.estimated_probabilities(channels, np.array([self._core.leader]))[0]
+        return self._acquirer.estimated_probabilities(channels, np.array([self._core.answer]))[0]
 
     @property
     def probability_bounds(self) -> Floats:

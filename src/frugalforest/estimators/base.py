@@ -68,21 +68,21 @@ class FrugalClassifierMixin(ClassifierMixin, metaclass=ABCMeta):
 
     def acquisition_mask(self, X: Any) -> Mask:
         """Which features each row needs for its prediction, (n_rows, n_features)."""
-        mask = self._read(self._rows(X), with_mask=True)[1]
-        assert mask is not None
-        return mask
+        return self._label_and_mask(self._rows(X))[1]
 
     def acquisition_cost(self, X: Any) -> Floats:
         """The bill of each row: what the features of its mask cost together, (n_rows,)."""
-        mask = self._read(self._rows(X), with_mask=True)[1]
-        assert mask is not None
-        return self.feature_costs_.of_rows(mask)
+        return self.feature_costs_.of_rows(self._label_and_mask(self._rows(X))[1])
 
     def predict_with_cost(self, X: Any) -> tuple[NDArray[Any], Floats]:
         """Label and bill of each row in one pass: `predict(X), acquisition_cost(X)`."""
-        scores, mask = self._read(self._rows(X), with_mask=True)
+        labels, mask = self._label_and_mask(self._rows(X))
+        return labels, self.feature_costs_.of_rows(mask)
+
+    def _label_and_mask(self, rows: NDArray[Any]) -> tuple[NDArray[Any], Mask]:
+        scores, mask = self._read(rows, with_mask=True)
         assert mask is not None
-        return self._labels(scores), self.feature_costs_.of_rows(mask)
+        return self._labels(scores), mask
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a file that `frugalforest.load` reads: no code in it, and checked when read."""
@@ -235,6 +235,7 @@ class ForestClassifierBase(AcquiringMixin, FrugalClassifierMixin, BaseEstimator)
     def _read(self, rows: NDArray[Any], *, with_mask: bool) -> tuple[Floats, Mask | None]:
         if self.stop == "label":
             found = self._acquirer().evaluate(rows, self._stop_rule(), self._n_threads())
+            assert found.probabilities is not None
             return found.probabilities, found.mask
         scores, mask = self._ensemble().scores(rows, with_mask=with_mask, n_threads=self._n_threads())
         return self._ensemble().probabilities(scores), mask
@@ -246,6 +247,12 @@ class ForestClassifierBase(AcquiringMixin, FrugalClassifierMixin, BaseEstimator)
         scores, _ = ensemble.scores(self._rows(X), n_threads=self._n_threads())
         labels: NDArray[Any] = self.classes_[ensemble.label_numbers(scores)]
         return labels
+
+    def _label_and_mask(self, rows: NDArray[Any]) -> tuple[NDArray[Any], Mask]:
+        if self.stop != "label":
+            return super()._label_and_mask(rows)
+        found = self._acquirer().evaluate(rows, self._stop_rule(), self._n_threads(), with_probabilities=False)
+        return self.classes_[found.label_numbers], found.mask
 
     def _ensemble(self) -> Ensemble:
         return self._acquirer().ensemble
@@ -330,7 +337,7 @@ class ForestClassifierBase(AcquiringMixin, FrugalClassifierMixin, BaseEstimator)
         return error, cost
 
     def _mean_bill(self, acquirer: Acquirer, rows: Rows) -> float:
-        mask = acquirer.evaluate(rows.matrix, self._stop_rule(), self._n_threads()).mask
+        mask = acquirer.evaluate(rows.matrix, self._stop_rule(), self._n_threads(), with_probabilities=False).mask
         return float(acquirer.costs.of_rows(mask).mean())
 
     def _later_rows(self, X: Any, y: Any) -> Rows:

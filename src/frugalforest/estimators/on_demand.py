@@ -166,15 +166,15 @@ class OnDemand(AcquiringMixin, FrugalClassifierMixin, BaseEstimator):
         if self.stop in ("label", "all"):  # the same labels, and no need to play through what is bought
             scores, _ = acquirer.ensemble.scores(rows, n_threads=self._n_threads())
             return acquirer.ensemble.classes[acquirer.ensemble.label_numbers(scores)]
-        return self.classes_[acquirer.evaluate(rows, self._stop_rule(), self._n_threads()).label_numbers]
+        return self._label_and_mask(rows)[0]
 
-    def predict_with_cost(self, X: Any) -> tuple[NDArray[Any], Floats]:
-        """Label and bill of each row in one pass: `predict(X), acquisition_cost(X)`."""
-        found = self._acquirer().evaluate(self._rows(X), self._stop_rule(), self._n_threads())
-        return self.classes_[found.label_numbers], self.feature_costs_.of_rows(found.mask)
+    def _label_and_mask(self, rows: NDArray[Any]) -> tuple[NDArray[Any], Mask]:
+        found = self._acquirer().evaluate(rows, self._stop_rule(), self._n_threads(), with_probabilities=False)
+        return self.classes_[found.label_numbers], found.mask
 
     def _read(self, rows: NDArray[Any], *, with_mask: bool) -> tuple[Floats, Mask | None]:
         found = self._acquirer().evaluate(rows, self._stop_rule(), self._n_threads())
+        assert found.probabilities is not None
         return found.probabilities, found.mask
 
     def _rows(self, X: Any, stacklevel: int = 3) -> NDArray[Any]:

@@ -54,8 +54,9 @@ def decode(contents: Contents) -> Any:
     except KeyError as error:
         raise damaged(f"there is no {error!s:.300}") from error
     except (ArithmeticError, AttributeError, IndexError, TypeError, ValueError) as error:
-        # Classes check their own parts when they are made, each in its own words.
-        raise damaged(f"{error!s:.300}".rstrip(".")) from error
+        # Classes check their own parts when they are made, each in its own words; of many lines the first will do.
+        first_line = str(error).partition("\n")[0]
+        raise damaged(f"{first_line:.300}".rstrip(".")) from error
 
 
 class _Encoder:
