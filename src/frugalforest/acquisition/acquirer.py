@@ -37,28 +37,24 @@ class Acquirer:
     @cached_property
     def core(self) -> _core.Acquirer:
         """The compiled side; made when it is first needed."""
-        forest, ensemble = self.ensemble.forest, self.ensemble
+        forest, whole = self.ensemble.forest, np.ascontiguousarray
         own, shared = self.costs.ticks
-        weight = forest.node_counts.sum(axis=1) if forest.n_trees else np.zeros(0)
+        group_offsets, group_ids = groups_by_feature(self.costs)
         return _core.Acquirer(
-            *map(
-                np.ascontiguousarray,
-                (
-                    forest.node_offsets,
-                    forest.feature,
-                    forest.threshold,
-                    forest.missing_left,
-                    forest.right,
-                    forest.category_set,
-                    forest.category_sets,
-                    ensemble.values,
-                    ensemble.base,
-                    weight,
-                    own,
-                    shared,
-                    *groups_by_feature(self.costs),
-                ),
-            ),
+            node_offsets=whole(forest.node_offsets),
+            feature=whole(forest.feature),
+            threshold=whole(forest.threshold),
+            missing_left=whole(forest.missing_left),
+            right=whole(forest.right),
+            category_set=whole(forest.category_set),
+            category_sets=whole(forest.category_sets),
+            values=whole(self.ensemble.values),
+            base=whole(self.ensemble.base),
+            node_weight=forest.node_counts.sum(axis=1) if forest.n_trees else np.zeros(0),
+            own_ticks=whole(own),
+            shared_ticks=whole(shared),
+            group_offsets=group_offsets,
+            group_ids=group_ids,
             only_lead=self._is_led,
         )
 
