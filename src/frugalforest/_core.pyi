@@ -121,6 +121,7 @@ class Router:
         category_sets: NDArray[np.uint64],
         n_leaves: int,
         n_features: int,
+        isa: str = "auto",
     ) -> None: ...
     def apply(self, x: NDArray[Any], n_threads: int = 1) -> NDArray[np.int32]: ...
     def evaluate(
@@ -133,6 +134,7 @@ class Router:
         n_threads: int = 1,
         base: NDArray[np.float64] | None = None,
         as_float: bool = False,
+        as_votes: bool = False,
     ) -> tuple[NDArray[np.float64], NDArray[np.uint8] | None]: ...
     def by_tree(
         self,
@@ -144,6 +146,7 @@ class Router:
         group_ids: NDArray[np.int32],
         n_groups: int,
         n_threads: int = 1,
+        as_votes: bool = False,
     ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]: ...
 
 def node_counts(

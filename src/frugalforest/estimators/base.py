@@ -194,7 +194,7 @@ class ForestClassifierBase(FrugalClassifierMixin, BaseEstimator):
         """Out-of-bag estimates from the rows the forest was grown on; seeds: (n_trees,), of its trees."""
         in_bag = _core.in_bag(seeds, len(rows))
         sums, mask = self.forest_.sums(
-            rows.matrix, self._leaf_values(self.forest_), with_mask=True, in_bag=in_bag, n_threads=self._n_threads()
+            rows.matrix, **self._votes(self.forest_), with_mask=True, in_bag=in_bag, n_threads=self._n_threads()
         )
         assert mask is not None
         judged: Mask = np.any(in_bag == 0, axis=0)
@@ -212,17 +212,21 @@ class ForestClassifierBase(FrugalClassifierMixin, BaseEstimator):
 
     # ---- reading a fitted forest
 
-    def _leaf_values(self, forest: Forest) -> Floats:
-        return forest.leaf_votes if self.voting == "hard" else forest.leaf_shares
+    def _votes(self, forest: Forest) -> dict[str, Any]:
+        """What leaves add to the votes of a row, as the forest wants it."""
+        if self.voting == "hard":
+            return {"values": forest.leaf_counts, "as_votes": True}
+        return {"values": forest.leaf_shares}
 
     def _read(self, rows: NDArray[Any], *, with_mask: bool) -> tuple[Floats, Mask | None]:
         if self.forest_.n_trees == 0:
             mask = np.zeros((len(rows), self.n_features_in_), dtype=bool) if with_mask else None
             return np.tile(self.class_prior_, (len(rows), 1)), mask
         sums, mask = self.forest_.sums(
-            rows, self._leaf_values(self.forest_), with_mask=with_mask, n_threads=self._n_threads()
+            rows, **self._votes(self.forest_), with_mask=with_mask, n_threads=self._n_threads()
         )
-        return sums / self.forest_.n_trees, mask
+        sums /= self.forest_.n_trees
+        return sums, mask
 
     def ranking_confidence(self, X: Any) -> Floats:
         """Class counts of the reached leaves, added over the trees and normalised, (n_rows, n_classes).
@@ -259,8 +263,8 @@ class ForestClassifierBase(FrugalClassifierMixin, BaseEstimator):
         return forest.by_tree(
             rows.matrix,
             rows.labels,
-            self._leaf_values(forest),
-            costs,
+            **self._votes(forest),
+            costs=costs,
             weights=rows.weights,
             n_threads=self._n_threads(),
         )
