@@ -72,6 +72,7 @@ struct Split {
     uint8_t code = 0;             // codes <= code go left (numeric)
     bool missing_left = false;
     bool categorical = false;
+    bool is_first_of_equals = true;  // false: a smaller threshold may have the same gain
     CategorySet left_categories{};
     double gain = 0;
 };
