@@ -374,6 +374,12 @@ def test_every_instruction_set_reaches_the_same_leaves(instruction_set, n_rows):
     np.testing.assert_array_equal(routes.apply(rows[:, :1] * 99)[:, 0], tree.apply(rows[:, :1] * 99)[:, 0])
 
 
+def test_joining_with_a_forest_without_trees_copies_nothing():
+    forest, nothing = made_up_forest(1), Forest.without_trees(5, 3)
+    assert Forest.joined([nothing, forest, nothing]) is forest
+    assert Forest.joined([nothing, nothing]) is nothing
+
+
 def test_an_instruction_set_that_does_not_exist_is_refused():
     with pytest.raises(ValueError, match="sse9"):
         router(STUMP, 2, 1, "sse9")

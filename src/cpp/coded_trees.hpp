@@ -87,9 +87,11 @@ struct TreeArrays {
     const double* threshold;
     const uint8_t* missing_left;
     const int32_t* right;
-    const int32_t* category_set;
+    const int32_t* category_set;  // nullptr: no split is categorical
     const uint64_t* category_sets;  // (n_sets, set_words)
     size_t n_sets, set_words;
+
+    int32_t set_of(size_t node) const { return category_set ? category_set[node] : -1; }
 };
 
 // Of each feature its distinct thresholds, sorted.
@@ -105,7 +107,7 @@ inline Thresholds collect_thresholds(const TreeArrays& trees) {
     Thresholds found(trees.n_features);
     std::vector<size_t> full(trees.n_features, 1024);
     for (size_t i = 0; i < trees.n_nodes; ++i) {
-        if (trees.feature[i] < 0 || trees.category_set[i] >= 0) continue;
+        if (trees.feature[i] < 0 || trees.set_of(i) >= 0) continue;
         const auto f = static_cast<size_t>(trees.feature[i]);
         found[f].push_back(trees.threshold[i]);
         if (found[f].size() < full[f]) continue;
@@ -198,12 +200,12 @@ class CodedTrees {
             return;
         }
         const auto f = static_cast<size_t>(trees.feature[i]);
-        const bool missing_left = trees.missing_left[i] != 0, categorical = trees.category_set[i] >= 0;
+        const bool missing_left = trees.missing_left[i] != 0, categorical = trees.set_of(i) >= 0;
         nodes_[i] = {right, static_cast<uint32_t>(f), missing_left, categorical};
         if (categorical) {
             is_category_[f] = 1;
             if (set_of_.empty()) set_of_.assign(trees.n_nodes, -1);
-            set_of_[i] = trees.category_set[i];
+            set_of_[i] = trees.set_of(i);
             return;
         }
         const auto place = std::lower_bound(thresholds_[f].begin(), thresholds_[f].end(), trees.threshold[i]) - thresholds_[f].begin();

@@ -67,7 +67,8 @@ class MinimaxGrower {
         std::iota(all_thresholds_, all_thresholds_ + 256, uint8_t{0});
     }
 
-    Tree grow(uint64_t seed, const std::vector<uint16_t>& draws) {
+    // The tree is this grower's, until the next one is grown.
+    const Tree& grow(uint64_t seed, const std::vector<uint16_t>& draws) {
         start_tree(seed, draws);
         while (!pending_.empty()) {
             const Pending next = pending_.back();
@@ -77,7 +78,7 @@ class MinimaxGrower {
             pending_counts_.resize(pending_counts_.size() - static_cast<size_t>(k_));
             grow_node(next);
         }
-        return std::move(tree_);
+        return tree_;
     }
 
   private:
@@ -111,8 +112,7 @@ class MinimaxGrower {
 
     void start_tree(uint64_t seed, const std::vector<uint16_t>& draws) {
         seed_ = seed;
-        tree_ = Tree();
-        tree_.n_counts = k_;
+        tree_.start(k_);
         prices_.reset_tree();
         sample_.clear();
         std::fill(counts_.begin(), counts_.end(), 0u);

@@ -38,17 +38,17 @@ struct Arrival {
 class Router {
   public:
     Router(Vector<int64_t> node_offsets, Vector<int32_t> feature, Vector<double> threshold, Vector<uint8_t> missing_left,
-           Vector<int32_t> right, Vector<int32_t> category_set, Matrix<uint64_t> category_sets, int64_t n_leaves, size_t n_features,
+           Vector<int32_t> right, std::optional<Vector<int32_t>> category_set, Matrix<uint64_t> category_sets, int64_t n_leaves, size_t n_features,
            const std::string& isa)
         : kernels_(find_kernels(isa.c_str())), n_features_(n_features), n_words_((n_features + 63) / 64), n_leaves_(static_cast<size_t>(n_leaves)), n_nodes_(feature.shape(0)) {
         if (!kernels_) throw std::invalid_argument("this machine cannot run the instruction set '" + isa + "'");
         const size_t n_nodes = feature.shape(0), n_offsets = node_offsets.shape(0);
         if (n_offsets == 0 || node_offsets.data()[0] != 0 || node_offsets.data()[n_offsets - 1] != static_cast<int64_t>(n_nodes) ||
             threshold.shape(0) != n_nodes || missing_left.shape(0) != n_nodes || right.shape(0) != n_nodes ||
-            category_set.shape(0) != n_nodes || category_sets.shape(1) >= kMostSetWords || n_features >= kMostFeatures)
+            (category_set && category_set->shape(0) != n_nodes) || category_sets.shape(1) >= kMostSetWords || n_features >= kMostFeatures)
             throw std::invalid_argument("Router: arrays of different sizes");
         const TreeArrays trees{n_nodes,           n_features,          feature.data(),          threshold.data(),
-                               missing_left.data(), right.data(),        category_set.data(),     category_sets.data(),
+                               missing_left.data(), right.data(),        category_set ? category_set->data() : nullptr, category_sets.data(),
                                category_sets.shape(0), category_sets.shape(1)};
         check_trees(trees, node_offsets.data(), n_offsets - 1);
         check_kinds(trees);
@@ -192,16 +192,16 @@ class Router {
         }
         if (feature >= static_cast<int64_t>(n_features_)) throw std::invalid_argument("Router: a node reads a feature that does not exist");
         if (right < i + 2 || right >= tree_end) throw std::invalid_argument("Router: a node whose child is not in its tree");
-        if (trees.category_set[i] >= static_cast<int64_t>(trees.n_sets))
+        if (trees.set_of(static_cast<size_t>(i)) >= static_cast<int64_t>(trees.n_sets))
             throw std::invalid_argument("Router: a set of categories that does not exist");
-        if (trees.category_set[i] < 0 && std::isnan(trees.threshold[i]))
+        if (trees.set_of(static_cast<size_t>(i)) < 0 && std::isnan(trees.threshold[i]))
             throw std::invalid_argument("Router: a threshold that is not a number");
     }
 
     void check_kinds(const TreeArrays& trees) const {
         std::vector<uint8_t> kinds(n_features_, 0);  // bit 0: some node compares it, bit 1: some node looks it up
         for (size_t i = 0; i < trees.n_nodes; ++i)
-            if (trees.feature[i] >= 0) kinds[static_cast<size_t>(trees.feature[i])] |= trees.category_set[i] < 0 ? 1 : 2;
+            if (trees.feature[i] >= 0) kinds[static_cast<size_t>(trees.feature[i])] |= trees.set_of(i) < 0 ? 1 : 2;
         if (std::find(kinds.begin(), kinds.end(), 3) != kinds.end())
             throw std::invalid_argument("Router: a feature that is numeric and categorical");
     }
@@ -320,10 +320,11 @@ nb::ndarray<nb::numpy, double> node_counts(Vector<int32_t> feature, Vector<int32
 void bind_routing(nb::module_& m) {
     m.def("node_counts", &node_counts, nb::arg("feature"), nb::arg("right"), nb::arg("leaf_counts"));
     nb::class_<Router>(m, "Router")
-        .def(nb::init<Vector<int64_t>, Vector<int32_t>, Vector<double>, Vector<uint8_t>, Vector<int32_t>, Vector<int32_t>,
+        .def(nb::init<Vector<int64_t>, Vector<int32_t>, Vector<double>, Vector<uint8_t>, Vector<int32_t>,
+                      std::optional<Vector<int32_t>>,
                       Matrix<uint64_t>, int64_t, size_t, const std::string&>(),
              nb::arg("node_offsets"), nb::arg("feature"), nb::arg("threshold"), nb::arg("missing_left"), nb::arg("right"),
-             nb::arg("category_set"), nb::arg("category_sets"), nb::arg("n_leaves"), nb::arg("n_features"), nb::arg("isa") = "auto")
+             nb::arg("category_set").none(), nb::arg("category_sets"), nb::arg("n_leaves"), nb::arg("n_features"), nb::arg("isa") = "auto")
         .def("apply", &Router::apply, nb::arg("x"), nb::arg("n_threads") = 1)
         .def("evaluate", &Router::evaluate, nb::arg("x"), nb::arg("values"), nb::arg("n_trees"), nb::arg("with_mask"),
              nb::arg("in_bag").none() = nb::none(), nb::arg("n_threads") = 1, nb::arg("base").none() = nb::none(),

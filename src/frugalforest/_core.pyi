@@ -102,7 +102,8 @@ def grow_trees(
     isa: str = "auto",
     engine: str = "auto",
     on_progress: Callable[[int], object] | None = None,
-) -> tuple[dict[str, NDArray[Any]], bool]: ...
+    with_gains: bool = False,
+) -> tuple[dict[str, Any], bool]: ...
 def bootstrap_draws(seed: int, n_rows: int) -> NDArray[np.uint16]: ...
 def in_bag(seeds: NDArray[np.uint64], n_rows: int) -> NDArray[np.uint8]: ...
 def instruction_sets() -> list[str]: ...
@@ -117,7 +118,7 @@ class Router:
         threshold: NDArray[np.float64],
         missing_left: NDArray[np.uint8],
         right: NDArray[np.int32],
-        category_set: NDArray[np.int32],
+        category_set: NDArray[np.int32] | None,
         category_sets: NDArray[np.uint64],
         n_leaves: int,
         n_features: int,

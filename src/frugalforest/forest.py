@@ -76,7 +76,8 @@ class Forest:
 
     @staticmethod
     def joined(forests: Sequence[Forest]) -> Forest:
-        """All trees of several forests, in order."""
+        """All trees of several forests, in order; the one that has any itself if there is just one."""
+        forests = [forest for forest in forests if forest.n_trees > 0] or forests[:1]
         if len(forests) == 1:
             return forests[0]
         nodes = np.cumsum([0] + [f.n_nodes for f in forests])
@@ -150,7 +151,7 @@ class Forest:
                 np.ascontiguousarray(self.threshold),
                 np.ascontiguousarray(self.missing_left),
                 np.ascontiguousarray(self.right),
-                np.ascontiguousarray(self.category_set),
+                np.ascontiguousarray(self.category_set) if len(self.category_sets) else None,
                 np.ascontiguousarray(self.category_sets),
                 self.n_leaves,
                 self.n_features,
