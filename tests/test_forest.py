@@ -306,6 +306,99 @@ def test_a_tree_returns_its_training_rows_to_their_leaves():
                 np.testing.assert_array_equal(counts[own], forest.leaf_counts[own])
 
 
+def balanced_tree(thresholds, missing_left=0):
+    """One feature, one tree: a row reaches the leaf whose number says how many thresholds are below its value."""
+    nodes = []
+
+    def add(first, last):
+        if first == last:
+            nodes.append((-1, 0.0, 0, first))
+            return
+        place, middle = len(nodes), (first + last) // 2
+        nodes.append(None)
+        add(first, middle)
+        nodes[place] = (0, thresholds[middle], missing_left, len(nodes))
+        add(middle + 1, last)
+
+    add(0, len(thresholds))
+    feature, threshold, missing, right = (np.array(column) for column in zip(*nodes, strict=True))
+    arrays = {
+        "node_offsets": np.array([0, len(nodes)]),
+        "leaf_offsets": np.array([0, len(thresholds) + 1]),
+        "feature": feature.astype(np.int32),
+        "threshold": threshold,
+        "missing_left": missing.astype(np.uint8),
+        "right": right.astype(np.int32),
+        "category_set": np.full(len(nodes), -1, np.int32),
+        "category_sets": np.zeros((0, 4), np.uint64),
+        "leaf_counts": np.ones((len(thresholds) + 1, 1)),
+    }
+    return Forest.from_arrays(arrays, 1)
+
+
+AROUND_BYTES = [1, 2, 15, 16, 17, 31, 32, 253, 254, 255, 256, 257]  # codes are bytes up to 254 thresholds
+AROUND_WORDS = [65533, 65534, 65535, 65536, 70000]  # two bytes up to 65,534, then four
+
+
+@pytest.mark.parametrize("n", AROUND_BYTES + AROUND_WORDS)
+@pytest.mark.parametrize("last", [None, np.inf])
+def test_any_number_of_thresholds(n, last):
+    rng = np.random.default_rng(n)
+    thresholds = np.unique(rng.standard_normal(n))
+    if last is not None:  # all values against missing
+        thresholds = np.append(thresholds, last)
+    some = rng.choice(thresholds, 300)
+    values = np.concatenate([some, np.nextafter(some, np.inf), np.nextafter(some, -np.inf), [-1e9, 1e9, np.nan]])
+    expected = np.searchsorted(thresholds, values)
+    for missing_left, leaf in [(0, len(thresholds)), (1, 0)]:
+        expected[-1] = leaf
+        found = balanced_tree(thresholds, missing_left).apply(values[:, None])[:, 0]
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("instruction_set", _core.instruction_sets())
+@pytest.mark.parametrize("n_rows", [1, 15, 16, 63, 64, 65, 1000, 5000])
+def test_every_instruction_set_reaches_the_same_leaves(instruction_set, n_rows):
+    # Few distinct values, so that groups of rows stay together down to the leaves, and enough for every kind of search.
+    forest = made_up_forest(n_rows, n_trees=3, categorical=(), most_nodes=199)
+    rows = np.random.default_rng(n_rows).standard_normal((n_rows, 5)).round(1)
+    rows[np.random.default_rng(0).random(rows.shape) < 0.1] = np.nan
+    routes = router({name: getattr(forest, name) for name in NAMES}, forest.n_leaves, 5, instruction_set)
+    distinct, which = np.unique(rows[:200], axis=0, return_inverse=True, equal_nan=False)
+    np.testing.assert_array_equal(routes.apply(rows)[:200], leaves_by_hand(forest, distinct)[which])
+    np.testing.assert_array_equal(routes.apply(rows[::-1])[::-1], routes.apply(rows))
+    parts = np.concatenate([routes.apply(part) for part in np.array_split(rows, min(n_rows, 9))])
+    np.testing.assert_array_equal(routes.apply(rows), parts)
+    tree = balanced_tree(np.arange(255.0))
+    routes = router({name: getattr(tree, name) for name in NAMES}, tree.n_leaves, 1, instruction_set)
+    np.testing.assert_array_equal(routes.apply(rows[:, :1] * 99)[:, 0], tree.apply(rows[:, :1] * 99)[:, 0])
+
+
+def test_joining_with_a_forest_without_trees_copies_nothing():
+    forest, nothing = made_up_forest(1), Forest.without_trees(5, 3)
+    assert Forest.joined([nothing, forest, nothing]) is forest
+    assert Forest.joined([nothing, nothing]) is nothing
+
+
+def test_an_instruction_set_that_does_not_exist_is_refused():
+    with pytest.raises(ValueError, match="sse9"):
+        router(STUMP, 2, 1, "sse9")
+
+
+@every_forest
+def test_votes_are_one_for_the_largest_value(forest):
+    rows = mixed_rows(100, 4)
+    votes, _ = forest.sums(rows, forest.leaf_counts, as_votes=True)
+    np.testing.assert_array_equal(votes, sums_by_hand(forest, rows, forest.leaf_votes), strict=True)
+    labels = np.arange(100, dtype=np.int32) % 3
+    for found, expected in zip(
+        forest.by_tree(rows, labels, forest.leaf_counts, DYADIC, as_votes=True),
+        forest.by_tree(rows, labels, forest.leaf_votes, DYADIC),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(found, expected)
+
+
 # Infinity does not get past an estimator's door, but forests are read without one as well.
 
 
@@ -603,11 +696,11 @@ MALFORMED = {
 }
 
 
-def router(arrays, n_leaves, n_features):
+def router(arrays, n_leaves, n_features, instruction_set="auto"):
     """The core's view of arrays that may be anything."""
     typed = {name: np.ascontiguousarray(np.asarray(arrays[name]).astype(STUMP[name].dtype)) for name in NAMES}
     order = ("node_offsets", "feature", "threshold", "missing_left", "right", "category_set", "category_sets")
-    return _core.Router(*(typed[name] for name in order), n_leaves, n_features)
+    return _core.Router(*(typed[name] for name in order), n_leaves, n_features, instruction_set)
 
 
 def print_what_happens(names):

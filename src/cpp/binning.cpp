@@ -1,20 +1,21 @@
 // Turns columns of numbers into bytes: bin edges from sorted values, and the bin of every value.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <stdexcept>
 
 #include <nanobind/stl/pair.h>
 
 #include "bindings.hpp"
 #include "columns.hpp"
+#include "kernels.hpp"
 #include "parallel.hpp"
+#include "search_table.hpp"
 
 namespace frugal {
 namespace {
 
 constexpr size_t kBlockRows = 1024;  // a block of rows stays in the second-level cache while its columns are read
-constexpr size_t kLanes = 32;        // values searched side by side, so that one cache miss does not wait for another
+constexpr size_t kReadRows = 64;     // values of a column that are searched together
 
 // Midpoint m of a < b with a <= m < b, also when a and b are neighbouring floats or huge.
 double midpoint(double a, double b) {
@@ -117,41 +118,22 @@ nb::tuple find_bins(Vector<double> sorted, size_t max_bins) {
     return nb::make_tuple(to_numpy(std::move(edges)), to_numpy(std::move(least)), to_numpy(std::move(largest)));
 }
 
-// Edges of one feature, padded to 255 so that the search needs no bounds.
-struct PaddedEdges {
-    double edge[255];
-    PaddedEdges(const double* begin, const double* end) {
-        std::fill(edge, edge + 255, std::numeric_limits<double>::infinity());
-        std::copy(begin, end, edge);
-    }
-};
-
-// code = number of edges < x, by eight halvings of 255 edges; NaN gets the missing code. All lanes are always searched:
-// a loop of fixed length without branches is four times faster than one that stops at the last row.
-void search_bins(const PaddedEdges& edges, const double (&x)[kLanes] /* IN */, size_t n, uint8_t* code /* OUT */) {
-    uint32_t found[kLanes] = {};
-    for (int bit = 7; bit >= 0; --bit)
-        for (size_t i = 0; i < kLanes; ++i)
-            found[i] += static_cast<uint32_t>(edges.edge[found[i] + (1u << bit) - 1] < x[i]) << bit;
-    for (size_t i = 0; i < n; ++i) code[i] = std::isnan(x[i]) ? kMissing : static_cast<uint8_t>(found[i]);
-}
-
 // A categorical column holds the number of the category.
 void copy_categories(const double* x /* IN */, size_t n, uint8_t* code /* OUT */) {
     for (size_t i = 0; i < n; ++i) code[i] = std::isnan(x[i]) ? kMissing : static_cast<uint8_t>(x[i]);
 }
 
 template <class T>
-void bin_block(const StridedMatrix& x, size_t f, size_t begin, size_t end, const PaddedEdges& edges, bool categorical,
-               uint8_t* codes /* OUT, of this feature */) {
-    double values[kLanes] = {};
-    for (size_t i = begin; i < end; i += kLanes) {
-        const size_t n = std::min(kLanes, end - i);
+void bin_block(const StridedMatrix& x, size_t f, size_t begin, size_t end, const SearchTable& edges, bool categorical,
+               const Kernels& kernels, uint8_t* codes /* OUT, of this feature */) {
+    double values[kReadRows];
+    for (size_t i = begin; i < end; i += kReadRows) {
+        const size_t n = std::min(kReadRows, end - i);
         for (size_t j = 0; j < n; ++j) values[j] = static_cast<double>(x.at<T>(i + j, f));
         if (categorical)
             copy_categories(values, n, codes + i);
         else
-            search_bins(edges, values, n, codes + i);
+            edges.search(kernels, values, n, codes + i);  // code = number of edges < x
     }
 }
 
@@ -167,14 +149,15 @@ void bin_columns(AnyMatrix x_array, Vector<double> edges, Vector<int64_t> edge_o
     const uint8_t* categorical = is_categorical.data();
     uint8_t* code = codes.data();
     nb::gil_scoped_release release;
-    std::vector<PaddedEdges> padded;
-    for (size_t f = 0; f < n_features; ++f) padded.emplace_back(edge + offset[f], edge + offset[f + 1]);
+    const Kernels& kernels = *find_kernels("auto");
+    std::vector<SearchTable> tables;
+    for (size_t f = 0; f < n_features; ++f) tables.emplace_back(edge + offset[f], edge + offset[f + 1]);
     const size_t n_blocks = (n_rows + kBlockRows - 1) / kBlockRows;
     parallel_for(n_blocks, n_threads, [&](size_t block) {
         const size_t begin = block * kBlockRows, end = std::min(n_rows, begin + kBlockRows);
         for (size_t f = 0; f < n_features; ++f)
             x.with_type([&](auto type) {
-                bin_block<decltype(type)>(x, f, begin, end, padded[f], categorical[f] != 0, code + f * n_rows);
+                bin_block<decltype(type)>(x, f, begin, end, tables[f], categorical[f] != 0, kernels, code + f * n_rows);
             });
     });
 }

@@ -12,6 +12,7 @@ namespace frugal {
 
 struct Bisections {
     std::vector<uint32_t> features;
+    std::vector<size_t> notes;  // whatever the owner wants to know about each feature
     std::vector<int> n_thresholds;
     std::vector<uint8_t> probe;
     std::vector<double> below, last;              // the last threshold before the crossing; the last threshold
@@ -22,17 +23,19 @@ struct Bisections {
 
     void clear() {
         features.clear();
+        notes.clear();
         n_thresholds.clear();
     }
 
-    void add(uint32_t feature, int thresholds) {
+    // Features come sorted: those with many thresholds first.
+    void add(uint32_t feature, int thresholds, size_t note) {
         features.push_back(feature);
+        notes.push_back(note);
         n_thresholds.push_back(thresholds);
     }
 
     // nothing: the impurity of a side that no threshold gives, so that it gains nothing.
     void start(double nothing, int k) {
-        many_thresholds_first();
         sides.resize(size(), k);
         const size_t padded = sides.stride;
         below.assign(padded, -1.0);
@@ -50,22 +53,13 @@ struct Bisections {
         return size() ? step : 0;
     }
 
-    // Sets the next threshold of every feature that takes steps of this size; returns how many they are.
+    // Sets the next threshold of every feature that takes steps of this size; returns how many they are. Features with few
+    // thresholds join in when steps are small enough.
     size_t aim(int step) {
         size_t n = 0;
         for (; n < size() && n_thresholds[n] >= step; ++n)
             probe[n] = static_cast<uint8_t>(static_cast<int>(std::min(below[n] + step, last[n])));
         return n;
-    }
-
-  private:
-    // Features with few thresholds join in when steps are small enough.
-    void many_thresholds_first() {
-        for (size_t i = 1; i < size(); ++i)
-            for (size_t j = i; j > 0 && n_thresholds[j] > n_thresholds[j - 1]; --j) {
-                std::swap(n_thresholds[j], n_thresholds[j - 1]);
-                std::swap(features[j], features[j - 1]);
-            }
     }
 };
 

@@ -2,11 +2,16 @@
 #include <chrono>
 #include <condition_variable>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <stdexcept>
 #include <string>
+
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
 
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/optional.h>
@@ -15,6 +20,7 @@
 
 #include "bindings.hpp"
 #include "dispatch.hpp"
+#include "flat_trees.hpp"
 #include "histogram.hpp"
 #include "impurity.hpp"
 #include "minimax.hpp"
@@ -167,7 +173,8 @@ std::vector<uint16_t> bootstrap_draws(uint64_t seed, size_t n_rows, const double
     return draws;
 }
 
-using TreeMaker = std::function<Tree(uint64_t seed, const std::vector<uint16_t>& draws)>;
+// What it returns is valid until it is called again.
+using TreeMaker = std::function<const Tree&(uint64_t seed, const std::vector<uint16_t>& draws)>;
 
 struct Job {
     TrainingSet& set;
@@ -184,7 +191,7 @@ TreeMaker histogram_maker(const Job& job, const Impurity& impurity) {
         using Grower = HistogramGrower<Impurity, decltype(accumulator), decltype(n_classes)::value>;
         auto grower = std::make_shared<Grower>(job.set.data, job.set.row_major(), job.params, job.costs, impurity,
                                                job.kernels.instruction_set);
-        return [grower](uint64_t seed, const std::vector<uint16_t>& draws) { return grower->grow(seed, draws); };
+        return [grower](uint64_t seed, const std::vector<uint16_t>& draws) -> const Tree& { return grower->grow(seed, draws); };
     };
     constexpr std::integral_constant<int, 0> any;
     constexpr std::integral_constant<int, 2> two;
@@ -202,7 +209,7 @@ TreeMaker minimax_maker(const Job& job, const Impurity& impurity) {
     const auto make = [&](auto n_classes) -> TreeMaker {
         using Grower = MinimaxGrower<Impurity, decltype(n_classes)::value>;
         auto grower = std::make_shared<Grower>(job.set.data, job.set.class_order(), job.params, job.costs, impurity, job.kernels);
-        return [grower](uint64_t seed, const std::vector<uint16_t>& draws) { return grower->grow(seed, draws); };
+        return [grower](uint64_t seed, const std::vector<uint16_t>& draws) -> const Tree& { return grower->grow(seed, draws); };
     };
     if (job.set.data.n_counts == 2) return make(std::integral_constant<int, 2>());
     return make(std::integral_constant<int, 0>());
@@ -270,15 +277,16 @@ std::vector<TreeMaker> workers_for(const Job& job, const ImpuritySpec& spec, Imp
 }
 
 // Trees grown side by side. Tasks are taken in order and a started tree is always finished, so that after an
-// interruption the finished trees are the first ones.
+// interruption the finished trees are the first ones. A tree is handed over as soon as all before it are.
 class Crew {
   public:
-    Crew(std::vector<TreeMaker> workers, std::vector<uint64_t> seeds, std::function<std::vector<uint16_t>(uint64_t)> draws)
-        : workers_(std::move(workers)), seeds_(std::move(seeds)), draws_(std::move(draws)), trees_(seeds_.size()) {}
+    Crew(std::vector<TreeMaker> workers, std::vector<uint64_t> seeds, std::function<std::vector<uint16_t>(uint64_t)> draws,
+         FlatTrees& grown)
+        : workers_(std::move(workers)), seeds_(std::move(seeds)), draws_(std::move(draws)), grown_(grown) {}
 
     // Calls look(number of finished trees) from this thread every now and then; growing stops when it returns false.
     template <class Look>
-    std::vector<Tree> run(Look&& look) {
+    void run(Look&& look) {
         std::vector<std::thread> threads;
         running_ = workers_.size();
         for (auto& worker : workers_) threads.emplace_back([this, &worker] { work(worker); });
@@ -293,18 +301,15 @@ class Crew {
         }
         for (auto& thread : threads) thread.join();
         if (failure_) std::rethrow_exception(failure_);
-        trees_.resize(n_finished_);
-        return std::move(trees_);
     }
 
   private:
     void work(TreeMaker& make_tree) {
         try {
             for (size_t i = next_++; i < seeds_.size(); i = next_++) {
-                trees_[i] = make_tree(seeds_[i], draws_(seeds_[i]));
-                trees_[i].pack();
+                const Tree& tree = make_tree(seeds_[i], draws_(seeds_[i]));
                 std::lock_guard<std::mutex> guard(mutex_);
-                ++n_finished_;
+                hand_over(i, tree);
             }
         } catch (...) {
             std::lock_guard<std::mutex> guard(mutex_);
@@ -315,70 +320,36 @@ class Crew {
         if (--running_ == 0) done_.notify_all();
     }
 
+    void hand_over(size_t number, const Tree& tree) {
+        ++n_finished_;
+        if (number != n_handed_over_) {
+            early_.emplace(number, tree);
+            return;
+        }
+        grown_.append(tree);
+        for (auto next = early_.find(++n_handed_over_); next != early_.end(); next = early_.find(++n_handed_over_)) {
+            grown_.append(next->second);
+            early_.erase(next);
+        }
+    }
+
     std::vector<TreeMaker> workers_;
     std::vector<uint64_t> seeds_;
     std::function<std::vector<uint16_t>(uint64_t)> draws_;
-    std::vector<Tree> trees_;
+    FlatTrees& grown_;
+    std::map<size_t, Tree> early_;  // finished before one that comes before them
     std::atomic<size_t> next_{0};
-    size_t n_finished_ = 0, running_ = 0;
+    size_t n_finished_ = 0, n_handed_over_ = 0, running_ = 0;
     std::exception_ptr failure_;
     std::mutex mutex_;
     std::condition_variable done_;
 };
 
-// All trees in one set of arrays; `right` counts from the first tree's first node (or leaf).
-// Trees are emptied one by one: a large forest is most of the memory a fit needs, and is not held twice.
-nb::dict to_arrays(const TrainingData& data, std::vector<Tree>&& trees) {
-    std::vector<int64_t> node_offsets{0}, leaf_offsets{0};
-    std::vector<int32_t> feature, right, category_set;
-    std::vector<double> threshold, gain, leaf_counts;
-    std::vector<uint8_t> code, missing_left;
-    std::vector<uint64_t> category_sets;
-    const auto k = static_cast<size_t>(data.n_counts);
-    size_t n_nodes = 0, n_leaves = 0;
-    for (const Tree& tree : trees) {
-        n_nodes += tree.n_nodes();
-        n_leaves += tree.leaf_counts.size() / k;
-    }
-    if (n_nodes > 0x7FFFFFFF) throw std::length_error("the forest has more than 2^31 nodes; limit max_depth or the number of trees");
-    for (auto* array : {&feature, &right, &category_set}) array->reserve(n_nodes);
-    for (auto* array : {&threshold, &gain}) array->reserve(n_nodes);
-    for (auto* array : {&code, &missing_left}) array->reserve(n_nodes);
-    leaf_counts.reserve(n_leaves * k);
-    for (Tree& tree : trees) {
-        const auto first_node = static_cast<int32_t>(node_offsets.back()), first_leaf = static_cast<int32_t>(leaf_offsets.back());
-        const auto first_set = static_cast<int32_t>(category_sets.size() / 4);
-        for (uint32_t i = 0; i < tree.n_nodes(); ++i) {
-            const int32_t f = tree.feature[i];
-            const bool numeric = f >= 0 && tree.category_set[i] < 0;
-            right.push_back(tree.right[i] + (f < 0 ? first_leaf : first_node));
-            category_set.push_back(tree.category_set[i] < 0 ? -1 : tree.category_set[i] + first_set);
-            threshold.push_back(numeric ? data.threshold(static_cast<uint32_t>(f), tree.code[i]) : 0.0);
-        }
-        feature.insert(feature.end(), tree.feature.begin(), tree.feature.end());
-        code.insert(code.end(), tree.code.begin(), tree.code.end());
-        missing_left.insert(missing_left.end(), tree.missing_left.begin(), tree.missing_left.end());
-        gain.insert(gain.end(), tree.gain.begin(), tree.gain.end());
-        leaf_counts.insert(leaf_counts.end(), tree.leaf_counts.begin(), tree.leaf_counts.end());
-        for (const CategorySet& set : tree.category_sets) category_sets.insert(category_sets.end(), set.begin(), set.end());
-        node_offsets.push_back(node_offsets.back() + tree.n_nodes());
-        leaf_offsets.push_back(leaf_offsets.back() + static_cast<int64_t>(tree.leaf_counts.size() / k));
-        tree = Tree();
-    }
-    nb::dict arrays;
-    const size_t n_sets = category_sets.size() / 4;
-    arrays["node_offsets"] = to_numpy(std::move(node_offsets));
-    arrays["leaf_offsets"] = to_numpy(std::move(leaf_offsets));
-    arrays["feature"] = to_numpy(std::move(feature));
-    arrays["threshold"] = to_numpy(std::move(threshold));
-    arrays["code"] = to_numpy(std::move(code));
-    arrays["missing_left"] = to_numpy(std::move(missing_left));
-    arrays["right"] = to_numpy(std::move(right));
-    arrays["category_set"] = to_numpy(std::move(category_set));
-    arrays["category_sets"] = to_numpy(std::move(category_sets), {n_sets, 4});
-    arrays["gain"] = to_numpy(std::move(gain));
-    arrays["leaf_counts"] = to_numpy(std::move(leaf_counts), {n_leaves, k});
-    return arrays;
+// What threads have freed stays with the process otherwise: 100 MB after a fit on a million rows.
+void give_back_memory() {
+#if defined(__GLIBC__)
+    malloc_trim(0);
+#endif
 }
 
 bool can_bisect(const TrainingData& data, const GrowParams& params, const CostTable& costs) {
@@ -389,7 +360,7 @@ bool can_bisect(const TrainingData& data, const GrowParams& params, const CostTa
 // -> (arrays, interrupted)
 nb::tuple grow_trees(TrainingSet& set, const GrowParams& params, const Costs& costs, const ImpuritySpec& impurity,
                      Vector<uint64_t> seeds, std::optional<Vector<double>> cumulative_draw_weights, int n_threads,
-                     const std::string& isa, const std::string& engine, nb::object on_progress) {
+                     const std::string& isa, const std::string& engine, nb::object on_progress, bool with_gains) {
     const Kernels* kernels = find_kernels(isa.c_str());
     if (!kernels) throw std::invalid_argument("this machine cannot run the instruction set '" + isa + "'");
     if (cumulative_draw_weights && cumulative_draw_weights->shape(0) != set.data.n_rows)
@@ -407,7 +378,9 @@ nb::tuple grow_trees(TrainingSet& set, const GrowParams& params, const Costs& co
                                 : std::vector<uint16_t>(set.data.n_rows, 1);
     };
     const int n_workers = std::max(1, std::min<int>(n_threads, static_cast<int>(seeds.shape(0))));
-    Crew crew(workers_for(job, impurity, impurities, n_workers), {seeds.data(), seeds.data() + seeds.shape(0)}, draws);
+    FlatTrees trees(set.data.n_counts, with_gains, seeds.shape(0) * set.data.n_rows / 4);
+    auto crew = std::make_unique<Crew>(workers_for(job, impurity, impurities, n_workers),
+                                       std::vector<uint64_t>(seeds.data(), seeds.data() + seeds.shape(0)), draws, trees);
     bool interrupted = false;
     std::exception_ptr failure;  // of on_progress; threads are stopped before it is passed on
     const auto look = [&](size_t finished) {
@@ -422,13 +395,14 @@ nb::tuple grow_trees(TrainingSet& set, const GrowParams& params, const Costs& co
         }
         return true;
     };
-    std::vector<Tree> trees;
     {
         nb::gil_scoped_release release;
-        trees = crew.run(look);
+        crew->run(look);
+        crew.reset();  // the workspace of the threads goes before the arrays are completed
+        give_back_memory();
     }
     if (failure) std::rethrow_exception(failure);
-    return nb::make_tuple(to_arrays(set.data, std::move(trees)), interrupted);
+    return nb::make_tuple(std::move(trees).to_arrays(set.data), interrupted);
 }
 
 }  // namespace
@@ -482,6 +456,7 @@ void bind_growing(nb::module_& m) {
     m.def("grow_trees", &grow_trees, nb::arg("training_set"), nb::arg("params"), nb::arg("costs"), nb::arg("impurity"),
           nb::arg("seeds"), nb::arg("cumulative_draw_weights").none() = nb::none(), nb::arg("n_threads") = 1,
           nb::arg("isa") = "auto", nb::arg("engine") = "auto", nb::arg("on_progress").none() = nb::none(),
+          nb::arg("with_gains") = false,
           "Grow one tree per seed -> (dict of arrays, whether Ctrl-C cut it short).");
     m.def("bootstrap_draws", [](uint64_t seed, size_t n_rows) { return to_numpy(bootstrap_draws(seed, n_rows, nullptr)); },
           nb::arg("seed"), nb::arg("n_rows"), "How often the bootstrap of a tree's seed draws each row.");

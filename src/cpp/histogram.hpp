@@ -123,14 +123,15 @@ class HistogramGrower {
           left_(width_),
           words_((data.n_features + 63) / 64) {}
 
-    Tree grow(uint64_t seed, const std::vector<uint16_t>& draws) {
+    // The tree is this grower's, until the next one is grown.
+    const Tree& grow(uint64_t seed, const std::vector<uint16_t>& draws) {
         start_tree(seed, draws);
         while (!pending_.empty()) {
             Pending next = std::move(pending_.back());
             pending_.pop_back();
             grow_node(std::move(next));
         }
-        return std::move(tree_);
+        return tree_;
     }
 
   private:
@@ -148,8 +149,7 @@ class HistogramGrower {
 
     void start_tree(uint64_t seed, const std::vector<uint16_t>& draws) {
         seed_ = seed;
-        tree_ = Tree();
-        tree_.n_counts = k_;
+        tree_.start(k_);
         prices_.reset_tree();
         items_.clear();
         for (uint32_t row = 0; row < data_.n_rows; ++row)

@@ -11,6 +11,8 @@ namespace frugal {
 
 constexpr size_t kPadding = 128;   // bytes after a column that kernels may read or overwrite
 constexpr size_t kSmallNode = 64;  // rows that fit one machine word
+constexpr int kSearchWidth = 16;   // numbers of a SearchTable that are compared at once
+constexpr uint8_t kNotANumber = 255;
 
 enum class InstructionSet { portable, baseline, avx2, avx512 };
 
@@ -41,6 +43,13 @@ struct Kernels {
                                double* below, double* left_above, double* right_below);
     // Least and largest of uint8(code + shift).
     void (*range)(const uint8_t* column, size_t n, uint8_t shift, uint8_t* least, uint8_t* largest);
+    // Parts a set of rows, bits of (n / 64, rounded up): those with a code <= t go to `left`, the others stay. Returns how many went.
+    uint32_t (*part_bits)(const uint8_t* column, size_t n, uint8_t shift, uint8_t t, uint64_t* rows, uint64_t* left);
+    // The places of the bits, in order.                                                          OUT places, and up to 31 more
+    void (*list_bits)(const uint64_t* bits, size_t n_words, uint16_t* places);
+    // How many numbers of a SearchTable are below each x, 255 for NaN: 16 sorted numbers, or the last ones of 16 runs of 16
+    // and then these runs.                                                                       OUT codes (n)
+    void (*count_below)(const double* numbers, bool is_wide, const double* x, size_t n, uint8_t* codes);
 };
 
 // The kernels called `name` ("portable", "baseline", "avx2", "avx512"), or the best this machine has for "auto".

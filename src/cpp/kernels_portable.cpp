@@ -14,6 +14,8 @@ int popcount(uint64_t x) {
     return static_cast<int>((x * 0x0101010101010101ull) >> 56);
 }
 
+int lowest_bit(uint64_t x) { return popcount((x & (~x + 1)) - 1); }
+
 void count_by_class(const uint8_t* column, const uint32_t* ends, int k, uint8_t shift, uint8_t t, uint32_t* counts) {
     size_t i = 0;
     for (int c = 0; c < k; ++c) {
@@ -102,8 +104,38 @@ void range(const uint8_t* column, size_t n, uint8_t shift, uint8_t* least, uint8
     *largest = high;
 }
 
+uint32_t part_bits(const uint8_t* column, size_t n, uint8_t shift, uint8_t t, uint64_t* rows, uint64_t* left) {
+    uint32_t count = 0;
+    for (size_t i = 0; i < n; i += 64) {
+        uint64_t& word = rows[i / 64];
+        left[i / 64] = word & mark_run(column + i, std::min<size_t>(64, n - i), shift, t);
+        word &= ~left[i / 64];
+        count += static_cast<uint32_t>(popcount(left[i / 64]));
+    }
+    return count;
+}
+
+void list_bits(const uint64_t* bits, size_t n_words, uint16_t* places) {
+    for (size_t w = 0; w < n_words; ++w)
+        for (uint64_t word = bits[w]; word; word &= word - 1) *places++ = static_cast<uint16_t>(64 * w + static_cast<size_t>(lowest_bit(word)));
+}
+
+int below(const double* numbers, double x) {
+    int found = 0;
+    for (int i = 0; i < kSearchWidth; ++i) found += numbers[i] < x;
+    return found;
+}
+
+void count_below(const double* numbers, bool is_wide, const double* x, size_t n, uint8_t* codes) {
+    for (size_t i = 0; i < n; ++i) {
+        const int run = is_wide ? kSearchWidth * below(numbers, x[i]) : 0;
+        const int found = run + below(numbers + (is_wide ? kSearchWidth + run : 0), x[i]);
+        codes[i] = x[i] == x[i] ? static_cast<uint8_t>(found) : kNotANumber;
+    }
+}
+
 }  // namespace
 
-const Kernels kPortableKernels = {InstructionSet::portable, count_by_class, mark_le, partition, mark_le_small, count_small, count_small_many, count_by_class_many, advance_bisections, range};
+const Kernels kPortableKernels = {InstructionSet::portable, count_by_class, mark_le, partition, mark_le_small, count_small, count_small_many, count_by_class_many, advance_bisections, range, part_bits, list_bits, count_below};
 
 }  // namespace frugal

@@ -93,6 +93,34 @@ void sse2_count_small_many(const uint8_t* base, size_t stride, const uint32_t* f
     }
 }
 
+uint32_t sse2_part_bits(const uint8_t* column, size_t n, uint8_t shift, uint8_t t, uint64_t* rows, uint64_t* left) {
+    uint32_t count = 0;
+    for (size_t i = 0; i < n; i += 64) {
+        const uint64_t word = rows[i / 64], lefts = word & sse2_mark64(column + i, shift, t);
+        left[i / 64] = lefts;
+        rows[i / 64] = word & ~lefts;
+        count += popcount_baseline(lefts);
+    }
+    return count;
+}
+
+SSE2 uint32_t sse2_below(const double* numbers, double x) {
+    const __m128d value = _mm_set1_pd(x);
+    __m128i found = _mm_setzero_si128();  // minus the number of those below, in two halves
+    for (int i = 0; i < kSearchWidth; i += 2)
+        found = _mm_add_epi64(found, _mm_castpd_si128(_mm_cmplt_pd(_mm_loadu_pd(numbers + i), value)));
+    return static_cast<uint32_t>(-(_mm_cvtsi128_si64(found) + _mm_cvtsi128_si64(_mm_unpackhi_epi64(found, found))));
+}
+
+SSE2 void sse2_count_below(const double* numbers, bool is_wide, const double* x, size_t n, uint8_t* codes) {
+    const double* runs = numbers + (is_wide ? kSearchWidth : 0);
+    for (size_t i = 0; i < n; ++i) {
+        const uint32_t run = is_wide ? kSearchWidth * sse2_below(numbers, x[i]) : 0;
+        const uint32_t found = run + sse2_below(runs + run, x[i]);
+        codes[i] = x[i] == x[i] ? static_cast<uint8_t>(found) : kNotANumber;
+    }
+}
+
 SSE2 __m128d sse2_pick(__m128d where, __m128d a, __m128d b) { return _mm_or_pd(_mm_and_pd(where, a), _mm_andnot_pd(where, b)); }
 
 void sse2_advance_bisections(const double* left_value, const double* right_value, const double* last, size_t n, int step,
@@ -218,6 +246,38 @@ AVX2 void avx2_count_small_many(const uint8_t* base, size_t stride, const uint32
     }
 }
 
+AVX2 uint32_t avx2_part_bits(const uint8_t* column, size_t n, uint8_t shift, uint8_t t, uint64_t* rows, uint64_t* left) {
+    uint64_t count = 0;
+    for (size_t i = 0; i < n; i += 64) {
+        const uint64_t word = rows[i / 64], lefts = word & avx2_mark64(column + i, shift, t);
+        left[i / 64] = lefts;
+        rows[i / 64] = word & ~lefts;
+        count += static_cast<uint64_t>(_mm_popcnt_u64(lefts));
+    }
+    return static_cast<uint32_t>(count);
+}
+
+AVX2 __m256i avx2_below4(const double* numbers, __m256d x) {
+    return _mm256_castpd_si256(_mm256_cmp_pd(_mm256_loadu_pd(numbers), x, _CMP_LT_OQ));
+}
+
+AVX2 uint32_t avx2_below(const double* numbers, double x) {
+    const __m256d value = _mm256_set1_pd(x);
+    const __m256i a = _mm256_packs_epi32(avx2_below4(numbers, value), avx2_below4(numbers + 4, value));
+    const __m256i b = _mm256_packs_epi32(avx2_below4(numbers + 8, value), avx2_below4(numbers + 12, value));
+    const int bytes = _mm256_movemask_epi8(_mm256_packs_epi16(a, b));  // two of each
+    return static_cast<uint32_t>(_mm_popcnt_u32(static_cast<uint32_t>(bytes))) / 2;
+}
+
+AVX2 void avx2_count_below(const double* numbers, bool is_wide, const double* x, size_t n, uint8_t* codes) {
+    const double* runs = numbers + (is_wide ? kSearchWidth : 0);
+    for (size_t i = 0; i < n; ++i) {
+        const uint32_t run = is_wide ? kSearchWidth * avx2_below(numbers, x[i]) : 0;
+        const uint32_t found = run + avx2_below(runs + run, x[i]);
+        codes[i] = x[i] == x[i] ? static_cast<uint8_t>(found) : kNotANumber;
+    }
+}
+
 AVX2 void avx2_advance_bisections(const double* left_value, const double* right_value, const double* last, size_t n, int step,
                         double* below, double* left_above, double* right_below) {
     const __m256d stride = _mm256_set1_pd(step);
@@ -261,7 +321,15 @@ AVX2 void avx2_range(const uint8_t* column, size_t n, uint8_t shift, uint8_t* le
     *largest = high;
 }
 
+AVX2 void avx2_list_bits(const uint64_t* bits, size_t n_words, uint16_t* places) {
+    for (size_t w = 0; w < n_words; ++w)
+        for (uint64_t word = bits[w]; word; word = _blsr_u64(word)) *places++ = static_cast<uint16_t>(64 * w + _tzcnt_u64(word));
+}
+
 // ---------------------------------------------------------------- AVX-512
+
+alignas(32) constexpr uint8_t kFirstNumbers[32] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
+                                                   16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31};
 
 AVX512 uint64_t avx512_mark64(const uint8_t* column, uint8_t shift, uint8_t t) {
     const __m512i x = _mm512_add_epi8(_mm512_loadu_si512(column), _mm512_set1_epi8(static_cast<char>(shift)));
@@ -343,6 +411,45 @@ AVX512 void avx512_count_small_many(const uint8_t* base, size_t stride, const ui
     }
 }
 
+AVX512 uint32_t avx512_part_bits(const uint8_t* column, size_t n, uint8_t shift, uint8_t t, uint64_t* rows, uint64_t* left) {
+    uint64_t count = 0;
+    for (size_t i = 0; i < n; i += 64) {
+        const uint64_t word = rows[i / 64], lefts = word & avx512_mark64(column + i, shift, t);
+        left[i / 64] = lefts;
+        rows[i / 64] = word & ~lefts;
+        count += static_cast<uint64_t>(_mm_popcnt_u64(lefts));
+    }
+    return static_cast<uint32_t>(count);
+}
+
+AVX512 void avx512_list_bits(const uint64_t* bits, size_t n_words, uint16_t* places) {
+    __m512i numbers = _mm512_cvtepu8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(kFirstNumbers)));
+    const __m512i next = _mm512_set1_epi16(32);
+    for (size_t w = 0; w < n_words; ++w)
+        for (int half = 0; half < 2; ++half) {
+            const auto word = static_cast<uint32_t>(bits[w] >> (32 * half));
+            _mm512_storeu_si512(places, _mm512_maskz_compress_epi16(word, numbers));
+            places += _mm_popcnt_u32(word);
+            numbers = _mm512_add_epi16(numbers, next);
+        }
+}
+
+AVX512 uint32_t avx512_below(const double* numbers, double x) {
+    const __m512d value = _mm512_set1_pd(x);
+    const uint32_t low = _mm512_cmp_pd_mask(_mm512_loadu_pd(numbers), value, _CMP_LT_OQ);
+    const uint32_t high = _mm512_cmp_pd_mask(_mm512_loadu_pd(numbers + 8), value, _CMP_LT_OQ);
+    return static_cast<uint32_t>(_mm_popcnt_u32(low | high << 8));
+}
+
+AVX512 void avx512_count_below(const double* numbers, bool is_wide, const double* x, size_t n, uint8_t* codes) {
+    const double* runs = numbers + (is_wide ? kSearchWidth : 0);
+    for (size_t i = 0; i < n; ++i) {
+        const uint32_t run = is_wide ? kSearchWidth * avx512_below(numbers, x[i]) : 0;
+        const uint32_t found = run + avx512_below(runs + run, x[i]);
+        codes[i] = x[i] == x[i] ? static_cast<uint8_t>(found) : kNotANumber;
+    }
+}
+
 AVX512 void avx512_advance_bisections(const double* left_value, const double* right_value, const double* last, size_t n, int step,
                         double* below, double* left_above, double* right_below) {
     const __m512d stride = _mm512_set1_pd(step);
@@ -358,6 +465,8 @@ AVX512 void avx512_advance_bisections(const double* left_value, const double* ri
     }
 }
 
+void sse2_list_bits(const uint64_t* bits, size_t n_words, uint16_t* places) { kPortableKernels.list_bits(bits, n_words, places); }
+
 // Byte moves below eight rows and the range of a column are not worth an SSE2 version of their own.
 void sse2_partition(uint8_t* column, size_t n, const uint64_t* bits, uint8_t* scratch) {
     kPortableKernels.partition(column, n, bits, scratch);
@@ -369,11 +478,11 @@ void sse2_range(const uint8_t* column, size_t n, uint8_t shift, uint8_t* least, 
 }  // namespace
 
 const Kernels kBaselineKernels = {InstructionSet::baseline,         sse2_count_by_class, sse2_mark_le, sse2_partition,
-                                  sse2_mark_le_small, sse2_count_small, sse2_count_small_many, sse2_count_by_class_many, sse2_advance_bisections,    sse2_range};
+                                  sse2_mark_le_small, sse2_count_small, sse2_count_small_many, sse2_count_by_class_many, sse2_advance_bisections,    sse2_range, sse2_part_bits, sse2_list_bits, sse2_count_below};
 const Kernels kAvx2Kernels = {InstructionSet::avx2,             avx2_count_by_class, avx2_mark_le, avx2_partition,
-                              avx2_mark_le_small, avx2_count_small, avx2_count_small_many, avx2_count_by_class_many, avx2_advance_bisections,    avx2_range};
+                              avx2_mark_le_small, avx2_count_small, avx2_count_small_many, avx2_count_by_class_many, avx2_advance_bisections,    avx2_range, avx2_part_bits, avx2_list_bits, avx2_count_below};
 const Kernels kAvx512Kernels = {InstructionSet::avx512,           avx512_count_by_class, avx512_mark_le, avx512_partition,
-                                avx512_mark_le_small, avx512_count_small, avx512_count_small_many, avx512_count_by_class_many, avx512_advance_bisections,  avx2_range};
+                                avx512_mark_le_small, avx512_count_small, avx512_count_small_many, avx512_count_by_class_many, avx512_advance_bisections,  avx2_range, avx512_part_bits, avx512_list_bits, avx512_count_below};
 
 }  // namespace frugal
 #endif

@@ -67,7 +67,8 @@ class MinimaxGrower {
         std::iota(all_thresholds_, all_thresholds_ + 256, uint8_t{0});
     }
 
-    Tree grow(uint64_t seed, const std::vector<uint16_t>& draws) {
+    // The tree is this grower's, until the next one is grown.
+    const Tree& grow(uint64_t seed, const std::vector<uint16_t>& draws) {
         start_tree(seed, draws);
         while (!pending_.empty()) {
             const Pending next = pending_.back();
@@ -77,7 +78,7 @@ class MinimaxGrower {
             pending_counts_.resize(pending_counts_.size() - static_cast<size_t>(k_));
             grow_node(next);
         }
-        return std::move(tree_);
+        return tree_;
     }
 
   private:
@@ -111,8 +112,7 @@ class MinimaxGrower {
 
     void start_tree(uint64_t seed, const std::vector<uint16_t>& draws) {
         seed_ = seed;
-        tree_ = Tree();
-        tree_.n_counts = k_;
+        tree_.start(k_);
         prices_.reset_tree();
         sample_.clear();
         std::fill(counts_.begin(), counts_.end(), 0u);
@@ -138,6 +138,9 @@ class MinimaxGrower {
         pending_counts_.clear();
         for (uint32_t f = 0; f < data_.n_features; ++f)
             candidates_.push_back({f, static_cast<uint8_t>(std::max(0, data_.n_bins[f] / 2 - 1)), kUnbounded});
+        // The order in which Bisections wants them; all lists below keep it.
+        std::stable_sort(candidates_.begin(), candidates_.end(),
+                         [&](const Candidate& a, const Candidate& b) { return data_.n_bins[a.feature] > data_.n_bins[b.feature]; });
         push({kNoParent, false, false, 0, static_cast<uint32_t>(n), 0, 0, 0, candidates_.size()}, counts_.data());
     }
 
@@ -269,9 +272,8 @@ class MinimaxGrower {
         const size_t begin = node.candidates_begin, end = node.candidates_end;
         if (begin == end) return;
         const size_t first = most_promising(begin, end);
-        search_candidate(choice, candidates_[first]);
-        for (size_t i = begin; i < end; ++i)
-            if (i != first) search_candidate(choice, candidates_[i]);
+        const Candidate searched = search_candidate(choice, candidates_[first]);
+        for (size_t i = begin; i < end; ++i) keep(i == first ? searched : search_candidate(choice, candidates_[i]));
     }
 
     // In all but the largest nodes the numeric features are bisected side by side: without a branch per probe, and with
@@ -279,23 +281,39 @@ class MinimaxGrower {
     void search_side_by_side(Choice& choice, const Pending& node) {
         const size_t begin = node.candidates_begin, end = node.candidates_end;
         if (begin == end) return;
-        const size_t first = most_promising(begin, end);
-        search_candidate(choice, candidates_[first]);
+        // Where prices are equal, bounds cut one feature in ten of a small node: not worth a search of its own.
+        const bool one_goes_first = !node.is_small || !prices_.are_equal();
+        const size_t first = one_goes_first ? most_promising(begin, end) : end;
+        Candidate searched{};
+        if (one_goes_first) searched = search_candidate(choice, candidates_[first]);
         side_by_side_.clear();
         for (size_t i = begin; i < end; ++i) {
             const Candidate& candidate = candidates_[i];
-            if (i == first) continue;
             const uint32_t f = candidate.feature;
-            if (data_.is_categorical[f] || order_.has_missing[f])
-                search_candidate(choice, candidate);
-            else if (prices_.allows(f) && choice.could_win(prices_.price(f), candidate.bound))
-                side_by_side_.add(f, data_.n_bins[f] - 1);
-            else
-                children_candidates_.push_back(candidate);
+            if (i == first) {
+                keep(searched);
+            } else if (data_.is_categorical[f] || order_.has_missing[f]) {
+                keep(search_candidate(choice, candidate));
+            } else {
+                if (prices_.allows(f) && choice.could_win(prices_.price(f), candidate.bound))
+                    side_by_side_.add(f, data_.n_bins[f] - 1, children_candidates_.size());
+                keep(candidate);
+            }
         }
         bisect_side_by_side();
-        children_candidates_.reserve(children_candidates_.size() + side_by_side_.size());
         for (size_t i = 0; i < side_by_side_.size(); ++i) offer_side_by_side(choice, i);
+        drop_useless();
+    }
+
+    // Candidates are handed down to the children; one without a gain here has none below.
+    void keep(const Candidate& candidate) {
+        if (candidate.bound > 0) children_candidates_.push_back(candidate);
+    }
+
+    void drop_useless() {
+        const auto useless = [](const Candidate& candidate) { return !(candidate.bound > 0); };
+        children_candidates_.erase(std::remove_if(children_candidates_.begin(), children_candidates_.end(), useless),
+                                   children_candidates_.end());
     }
 
     // Several bisections in step. Like bisect(): `below` is the last threshold before the crossing.
@@ -326,13 +344,13 @@ class MinimaxGrower {
         Search found;
         offer_place(found, static_cast<int>(side_by_side_.below[i]) + 1, gains_.parent() - side_by_side_.left_above[i], false);
         offer_place(found, static_cast<int>(side_by_side_.below[i]), gains_.parent() - side_by_side_.right_below[i], true);
-        if (!found.found) return;  // no gain here means none below: the feature is dropped
-        children_candidates_.push_back({f, static_cast<uint8_t>(found.place), found.gain * (1 + 1e-9)});
-        if (!choice.could_win(price, found.gain)) return;
+        children_candidates_[side_by_side_.notes[i]] = {f, static_cast<uint8_t>(found.place), found.gain * (1 + 1e-9)};
+        if (!found.found || !choice.could_win(price, found.gain)) return;
         Split split;
         split.feature = f;
         split.gain = found.gain;
-        split.code = static_cast<uint8_t>(found.right_decides ? first_equal(f, all_thresholds_, found) : found.place);
+        split.code = static_cast<uint8_t>(found.place);
+        split.is_first_of_equals = !found.right_decides;
         choice.offer(price, split);
     }
 
@@ -350,17 +368,15 @@ class MinimaxGrower {
         return best;
     }
 
-    void search_candidate(Choice& choice, Candidate candidate) {
+    // Offers the candidate's best split. Returns what its children start from; a bound of 0 means that they need not.
+    Candidate search_candidate(Choice& choice, Candidate candidate) {
         const uint32_t f = candidate.feature;
         const double price = prices_.price(f);
-        if (!prices_.allows(f) || !choice.could_win(price, candidate.bound)) {
-            children_candidates_.push_back(candidate);
-            return;
-        }
+        if (!prices_.allows(f) || !choice.could_win(price, candidate.bound)) return candidate;
         const double bound = search_feature(choice, f, price, candidate.guess);
-        // No gain here means none below; random thresholds may find one where these did not, unless f is constant.
-        if (uses_stale_bounds_ ? bound > 0 : !is_constant(f))
-            children_candidates_.push_back({f, candidate.guess, uses_stale_bounds_ ? bound * (1 + 1e-9) : kUnbounded});
+        if (uses_stale_bounds_) return {f, candidate.guess, bound * (1 + 1e-9)};
+        // Random thresholds may find a gain where these did not, unless f is constant.
+        return {f, candidate.guess, is_constant(f) ? 0 : kUnbounded};
     }
 
     void search_sampled(Choice& choice, const Pending& node) {
@@ -406,12 +422,13 @@ class MinimaxGrower {
         }
         if (best.found) {
             if (!params_.random_thresholds) guess = table[best.place];
-            // The exact threshold is settled for the winner only, in apply(): keep what it needs.
             split.gain = best.gain;
             split.code = table[best.place];
             split.missing_left = best.shift == 1;
-            if (best.right_decides && choice.could_win(price, best.gain))
-                split.code = table[first_equal(f, table, best)];
+            if (best.right_decides && params_.random_thresholds && choice.could_win(price, best.gain))
+                split.code = table[first_equal(f, table, best.place, best.shift, best.gain)];  // the table is of this feature only
+            else
+                split.is_first_of_equals = !best.right_decides;
             choice.offer(price, split);
         }
         return bound;
@@ -486,12 +503,12 @@ class MinimaxGrower {
     }
 
     // Several thresholds may have the same gain, limited by F(right): the first of them is the one to take.
-    int first_equal(uint32_t f, const uint8_t* table, const Search& found) {
-        int below = -1, above = found.place;
+    int first_equal(uint32_t f, const uint8_t* table, int place, uint8_t shift, double gain) {
+        int below = -1, above = place;
         while (above - below > 1) {
             const int middle = (below + above) / 2;
-            probe(f, found.shift, table[middle]);
-            if (left_fits_ && gains_.parent() - gains_.right_impurity() >= found.gain)
+            probe(f, shift, table[middle]);
+            if (left_fits_ && gains_.parent() - gains_.right_impurity() >= gain)
                 above = middle;
             else
                 below = middle;
@@ -533,6 +550,8 @@ class MinimaxGrower {
     // ------------------------------------------------------------ splitting the rows
 
     void apply(const Pending& node, uint32_t number, Split split) {
+        if (!split.categorical && !split.is_first_of_equals)  // settled for the winner only: which of the equals does not matter before
+            split.code = static_cast<uint8_t>(first_equal(split.feature, all_thresholds_, split.code, split.missing_left, split.gain));
         mark_left(split);
         left_counts_.assign(static_cast<size_t>(k_), 0);
         right_counts_.resize(static_cast<size_t>(k_));
@@ -542,13 +561,13 @@ class MinimaxGrower {
             right_counts_[c] = counts_[c] - left_counts_[c];
             left_size += left_counts_[c];
         }
-        if (!split.categorical) settle_threshold(split);
-        tree_.make_split(number, split);
-        prices_.take(split.feature);
-
         const size_t begin = candidates_.size();
         candidates_.insert(candidates_.end(), children_candidates_.begin(), children_candidates_.end());
         if (!node.is_small) partition_columns(begin);
+        if (!split.categorical) settle_threshold(split, left_size);
+        tree_.make_split(number, split);
+        prices_.take(split.feature);
+
         Pending right = node, left = node;
         left.parent = right.parent = number;
         left.depth = right.depth = node.depth + 1;
@@ -616,26 +635,22 @@ class MinimaxGrower {
         return weight;
     }
 
-    // Moves the threshold to the middle of its gap and sends absent missing values to the heavier child.
-    void settle_threshold(Split& split) {
+    // Moves the threshold to the middle of its gap and sends absent missing values to the heavier child. Rows are parted already.
+    void settle_threshold(Split& split, uint32_t left_size) {
         const uint32_t f = split.feature;
+        uint8_t last_left, first_right, ignored;  // codes; with shift 1, missing is less than every value
+        const uint8_t* codes = column(f) + node_->begin;
+        if (node_->is_small) {
+            small_range(codes, node_->rows & bits_[0], 1, ignored, last_left);
+            small_range(codes, node_->rows & ~bits_[0], 0, first_right, ignored);
+        } else {
+            kernels_.range(codes, left_size, 1, &ignored, &last_left);
+            kernels_.range(codes + left_size, node_->size - left_size, 0, &first_right, &ignored);
+        }
         if (n_missing(f) == 0) split.missing_left = weight_of(left_counts_) > weight_of(right_counts_);
         if (params_.random_thresholds || split.code + 1 >= data_.n_bins[f]) return;
-        uint8_t last_left = 0, first_right = 255;
-        const uint8_t* codes = column(f) + node_->begin;
-        const auto look = [&](uint8_t code) {
-            if (code == kMissing) return;
-            if (code <= split.code)
-                last_left = std::max(last_left, code);
-            else
-                first_right = std::min(first_right, code);
-        };
-        if (node_->is_small)
-            for_small_rows(node_->rows, [&](uint32_t i) { look(codes[i]); });
-        else
-            for (uint32_t i = 0; i < node_->size; ++i) look(codes[i]);
-        split.code = first_right == 255 ? static_cast<uint8_t>(data_.n_bins[f] - 1)
-                                        : static_cast<uint8_t>((last_left + first_right - 1) / 2);
+        split.code = first_right == kMissing ? static_cast<uint8_t>(data_.n_bins[f] - 1)
+                                             : static_cast<uint8_t>((std::max<int>(last_left, 1) - 1 + first_right - 1) / 2);
     }
 
     void partition_columns(size_t candidates_begin) {

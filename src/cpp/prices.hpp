@@ -4,6 +4,7 @@
 // what has become free (take), and start again for a new tree (reset).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -80,9 +81,12 @@ class Prices {
         price_ = alone_;
         limited_ = costs.max_distinct_features < costs.n_features ||
                    costs.max_tree_cost < std::numeric_limits<double>::infinity();
+        equal_ = costs.charge == Charge::always &&
+                 std::all_of(alone_.begin(), alone_.end(), [this](double price) { return price == alone_[0]; });
     }
 
     double price(uint32_t f) const { return price_[f]; }
+    bool are_equal() const { return equal_; }  // of all features, in every node
 
     bool allows(uint32_t f) const {
         if (!limited_ || tree_.has(f)) return true;
@@ -133,7 +137,7 @@ class Prices {
     const CostTable& costs_;
     Basket path_, tree_;
     std::vector<double> alone_, price_;
-    bool limited_ = false;
+    bool limited_ = false, equal_ = false;
 };
 
 }  // namespace frugal

@@ -72,6 +72,7 @@ struct Split {
     uint8_t code = 0;             // codes <= code go left (numeric)
     bool missing_left = false;
     bool categorical = false;
+    bool is_first_of_equals = true;  // false: a smaller threshold may have the same gain
     CategorySet left_categories{};
     double gain = 0;
 };
@@ -91,6 +92,16 @@ struct Tree {
 
     uint32_t n_nodes() const { return static_cast<uint32_t>(feature.size()); }
 
+    // Empties the tree; the room it has taken serves the next one.
+    void start(int counts) {
+        n_counts = counts;
+        for (auto* numbers : {&feature, &right, &category_set}) numbers->clear();
+        for (auto* bytes : {&code, &missing_left}) bytes->clear();
+        for (auto* values : {&gain, &leaf_counts}) values->clear();
+        category_sets.clear();
+        parent.clear();
+    }
+
     // Adds a node behind all others; a right child is linked here, a left child by its place.
     uint32_t add_node(uint32_t parent_node, bool is_right) {
         const uint32_t node = n_nodes();
@@ -103,18 +114,6 @@ struct Tree {
         gain.push_back(0);
         parent.push_back(parent_node);
         return node;
-    }
-
-    // Gives back what a finished tree does not need: parents, and room to grow.
-    void pack() {
-        parent = {};
-        feature.shrink_to_fit();
-        code.shrink_to_fit();
-        missing_left.shrink_to_fit();
-        right.shrink_to_fit();
-        category_set.shrink_to_fit();
-        gain.shrink_to_fit();
-        leaf_counts.shrink_to_fit();
     }
 
     void make_leaf(uint32_t node, const double* counts) {

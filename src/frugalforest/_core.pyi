@@ -102,7 +102,8 @@ def grow_trees(
     isa: str = "auto",
     engine: str = "auto",
     on_progress: Callable[[int], object] | None = None,
-) -> tuple[dict[str, NDArray[Any]], bool]: ...
+    with_gains: bool = False,
+) -> tuple[dict[str, Any], bool]: ...
 def bootstrap_draws(seed: int, n_rows: int) -> NDArray[np.uint16]: ...
 def in_bag(seeds: NDArray[np.uint64], n_rows: int) -> NDArray[np.uint8]: ...
 def instruction_sets() -> list[str]: ...
@@ -117,10 +118,11 @@ class Router:
         threshold: NDArray[np.float64],
         missing_left: NDArray[np.uint8],
         right: NDArray[np.int32],
-        category_set: NDArray[np.int32],
+        category_set: NDArray[np.int32] | None,
         category_sets: NDArray[np.uint64],
         n_leaves: int,
         n_features: int,
+        isa: str = "auto",
     ) -> None: ...
     def apply(self, x: NDArray[Any], n_threads: int = 1) -> NDArray[np.int32]: ...
     def evaluate(
@@ -133,6 +135,7 @@ class Router:
         n_threads: int = 1,
         base: NDArray[np.float64] | None = None,
         as_float: bool = False,
+        as_votes: bool = False,
     ) -> tuple[NDArray[np.float64], NDArray[np.uint8] | None]: ...
     def by_tree(
         self,
@@ -144,6 +147,7 @@ class Router:
         group_ids: NDArray[np.int32],
         n_groups: int,
         n_threads: int = 1,
+        as_votes: bool = False,
     ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]: ...
 
 def node_counts(

@@ -76,7 +76,8 @@ class Forest:
 
     @staticmethod
     def joined(forests: Sequence[Forest]) -> Forest:
-        """All trees of several forests, in order."""
+        """All trees of several forests, in order; the one that has any itself if there is just one."""
+        forests = [forest for forest in forests if forest.n_trees > 0] or forests[:1]
         if len(forests) == 1:
             return forests[0]
         nodes = np.cumsum([0] + [f.n_nodes for f in forests])
@@ -150,7 +151,7 @@ class Forest:
                 np.ascontiguousarray(self.threshold),
                 np.ascontiguousarray(self.missing_left),
                 np.ascontiguousarray(self.right),
-                np.ascontiguousarray(self.category_set),
+                np.ascontiguousarray(self.category_set) if len(self.category_sets) else None,
                 np.ascontiguousarray(self.category_sets),
                 self.n_leaves,
                 self.n_features,
@@ -173,15 +174,17 @@ class Forest:
         in_bag: NDArray[np.uint8] | None = None,
         base: Floats | None = None,
         as_float: bool = False,
+        as_votes: bool = False,
         n_threads: int = 1,
     ) -> tuple[Floats, Mask | None]:
         """Sum over trees of the values (n_leaves, k) of the leaves a row reaches, and which features it read.
 
         in_bag: (n_trees, n_rows), trees that a row leaves out. base: (k,), what the sums start from. as_float: every
-        sum on the way is rounded to float32.   -> (n_rows, k), (n_rows, n_features) or None
+        sum on the way is rounded to float32. as_votes: a leaf adds 1 to the class of its largest value, the first of
+        equals.   -> (n_rows, k), (n_rows, n_features) or None
         """
         sums, mask = self._router.evaluate(
-            rows, np.ascontiguousarray(values), self.n_trees, with_mask, in_bag, n_threads, base, as_float
+            rows, np.ascontiguousarray(values), self.n_trees, with_mask, in_bag, n_threads, base, as_float, as_votes
         )
         return sums, None if mask is None else mask.view(np.bool_)
 
@@ -200,13 +203,17 @@ class Forest:
         costs: FeatureCosts,
         *,
         weights: Floats | None = None,
+        as_votes: bool = False,
         n_threads: int = 1,
     ) -> tuple[Floats, Floats]:
-        """Error and mean bill after each tree, both (n_trees,): where every curve comes from."""
+        """Error and mean bill after each tree, both (n_trees,): where every curve comes from.
+
+        values, as_votes: what leaves add to the sums that decide labels, as in `sums`.
+        """
         weights = np.ones(len(labels)) if weights is None else on_grid(weights)  # exact: threads add in any order
         offsets, ids = groups_by_feature(costs)
         wrong, bought, touched = self._router.by_tree(
-            rows, labels, weights, np.ascontiguousarray(values), offsets, ids, len(costs.shared), n_threads
+            rows, labels, weights, np.ascontiguousarray(values), offsets, ids, len(costs.shared), n_threads, as_votes
         )
         paid = costs.of_purchases(np.cumsum(bought, axis=0), np.cumsum(touched, axis=0))
         return wrong / weights.sum(), np.atleast_1d(paid) / len(labels)

@@ -81,7 +81,7 @@ def grown(name):
 def ensemble_of(model):
     forest = model.forest_
     base = model.class_prior_ if forest.n_trees == 0 else np.zeros(len(model.classes_))
-    values = model._leaf_values(forest)
+    values = forest.leaf_votes if model.voting == "hard" else forest.leaf_shares
     return Ensemble(
         forest=forest, values=values, base=base, link="mean", classes=model.classes_, encoder=model.encoder_
     )

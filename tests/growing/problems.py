@@ -108,7 +108,7 @@ def compiled(problem: Problem, engine: str = "auto", instruction_set: str = "aut
     seeds = np.array([problem.tree_seed] if seeds is None else seeds, dtype=np.uint64)
     training_set = options.pop("training_set", None) or problem.training_set()
     options |= {"engine": engine, "instruction_set": instruction_set, "paid": problem.paid}
-    return grow(training_set, problem.growth, problem.costs, seeds, **options).arrays
+    return grow(training_set, problem.growth, problem.costs, seeds, with_gains=True, **options).arrays
 
 
 def twin(problem: Problem, tree_seed: int | None = None) -> list[naive.Node]:

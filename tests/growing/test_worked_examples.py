@@ -25,6 +25,7 @@ def tree(X, y, growth, engine="auto", instruction_set="auto"):
         tree_seeds(0, 1),
         engine=engine,
         instruction_set=instruction_set,
+        with_gains=True,
     ).arrays
     return Forest.from_arrays(arrays, X.shape[1]), arrays["gain"][0]
 

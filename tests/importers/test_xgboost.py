@@ -126,7 +126,6 @@ def test_three_classes_next_to_a_tie():
         check_same(with_leaf_values(model, values, "[0E0,0E0,0E0]"), X, relative=SINGLE)
 
 
-@pytest.mark.xfail(strict=True, reason="the core adds a leaf of exactly 1 as a vote, without rounding to float32")
 def test_leaves_of_exactly_one():
     X, y = numbers(3, n_rows=500)
     model = classifier(n_estimators=30, learning_rate=1, max_delta_step=1, reg_lambda=0).fit(X, y)

@@ -211,7 +211,7 @@ class ForestClassifierBase(AcquiringMixin, FrugalClassifierMixin, BaseEstimator)
         """Out-of-bag estimates from the rows the forest was grown on; seeds: (n_trees,), of its trees."""
         in_bag = _core.in_bag(seeds, len(rows))
         sums, mask = self.forest_.sums(
-            rows.matrix, self._leaf_values(self.forest_), with_mask=True, in_bag=in_bag, n_threads=self._n_threads()
+            rows.matrix, **self._votes(self.forest_), with_mask=True, in_bag=in_bag, n_threads=self._n_threads()
         )
         assert mask is not None
         judged: Mask = np.any(in_bag == 0, axis=0)
@@ -229,33 +229,39 @@ class ForestClassifierBase(AcquiringMixin, FrugalClassifierMixin, BaseEstimator)
 
     # ---- reading a fitted forest
 
-    def _leaf_values(self, forest: Forest) -> Floats:
-        return forest.leaf_votes if self.voting == "hard" else forest.leaf_shares
+    def _votes(self, forest: Forest) -> dict[str, Any]:
+        """What leaves add to the votes of a row, as the forest wants it."""
+        if self.voting == "hard":
+            return {"values": forest.leaf_counts, "as_votes": True}
+        return {"values": forest.leaf_shares}
 
     def _read(self, rows: NDArray[Any], *, with_mask: bool) -> tuple[Floats, Mask | None]:
-        if self.stop == "label":
-            found = self._acquirer().evaluate(rows, self._stop_rule(), self._n_threads())
-            assert found.probabilities is not None
-            return found.probabilities, found.mask
-        scores, mask = self._ensemble().scores(rows, with_mask=with_mask, n_threads=self._n_threads())
-        return self._ensemble().probabilities(scores), mask
+        if self.stop != "label":
+            return self._read_all(rows, with_mask=with_mask)
+        found = self._acquirer().evaluate(rows, self._stop_rule(), self._n_threads())
+        assert found.probabilities is not None
+        return found.probabilities, found.mask
+
+    def _read_all(self, rows: NDArray[Any], *, with_mask: bool) -> tuple[Floats, Mask | None]:
+        if self.forest_.n_trees == 0:
+            mask = np.zeros((len(rows), self.n_features_in_), dtype=bool) if with_mask else None
+            return np.tile(self.class_prior_, (len(rows), 1)), mask
+        sums, mask = self.forest_.sums(
+            rows, **self._votes(self.forest_), with_mask=with_mask, n_threads=self._n_threads()
+        )
+        sums /= self.forest_.n_trees
+        return sums, mask
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class of each row, the first of equals, (n_rows,)."""
         # Whatever is bought, and in whatever order, the label is that of the whole forest, and this is the fastest way.
-        ensemble = self._ensemble()
-        scores, _ = ensemble.scores(self._rows(X), n_threads=self._n_threads())
-        labels: NDArray[Any] = self.classes_[ensemble.label_numbers(scores)]
-        return labels
+        return self._labels(self._read_all(self._rows(X), with_mask=False)[0])
 
     def _label_and_mask(self, rows: NDArray[Any]) -> tuple[NDArray[Any], Mask]:
         if self.stop != "label":
             return super()._label_and_mask(rows)
         found = self._acquirer().evaluate(rows, self._stop_rule(), self._n_threads(), with_probabilities=False)
         return self.classes_[found.label_numbers], found.mask
-
-    def _ensemble(self) -> Ensemble:
-        return self._acquirer().ensemble
 
     def _acquirer(self) -> Acquirer:
         check_is_fitted(self)
@@ -265,17 +271,14 @@ class ForestClassifierBase(AcquiringMixin, FrugalClassifierMixin, BaseEstimator)
         """Made once for each forest and kept with it: preparing a large one takes a moment."""
         key = f"acquirer of {self.voting} votes, {hash(self.feature_costs_)}"
         if key not in forest._cache:
-            no_trees = forest.n_trees == 0
-            ensemble = Ensemble(
-                forest=forest,
-                values=self._leaf_values(forest),
-                base=self.class_prior_ if no_trees else np.zeros(len(self.classes_)),
-                link="mean",
-                classes=self.classes_,
-                encoder=self.encoder_,
-            )
+            base = self.class_prior_ if forest.n_trees == 0 else np.zeros(len(self.classes_))
+            ensemble = self._ensemble(forest, base, self.classes_, self.encoder_)
             forest._cache[key] = Acquirer(ensemble, self.feature_costs_)
         return forest._cache[key]
+
+    def _ensemble(self, forest: Forest, base: Floats, classes: NDArray[Any], encoder: FeatureEncoder) -> Ensemble:
+        values = forest.leaf_votes if self.voting == "hard" else forest.leaf_shares
+        return Ensemble(forest=forest, values=values, base=base, link="mean", classes=classes, encoder=encoder)
 
     def _stop_rule(self) -> StopRule:
         return StopRule(self.stop)
@@ -312,6 +315,7 @@ class ForestClassifierBase(AcquiringMixin, FrugalClassifierMixin, BaseEstimator)
         self,
         forest: Forest,
         rows: Rows,
+        costs: FeatureCosts,
         acquirer_of: Callable[[Forest], Acquirer],
         sizes: Sequence[int] | None = None,
     ) -> tuple[Floats, Floats]:
@@ -325,8 +329,8 @@ class ForestClassifierBase(AcquiringMixin, FrugalClassifierMixin, BaseEstimator)
         error, cost = forest.by_tree(
             rows.matrix,
             rows.labels,
-            self._leaf_values(forest),
-            acquirer_of(forest).costs,
+            **self._votes(forest),
+            costs=costs,
             weights=rows.weights,
             n_threads=self._n_threads(),
         )
@@ -352,7 +356,7 @@ class ForestClassifierBase(AcquiringMixin, FrugalClassifierMixin, BaseEstimator)
         """The curve of `frugalforest.evaluation.cost_curve`: a point for every number of trees."""
         rows = self._later_rows(X, y)
         return CostCurve.of_forests(
-            [self._measure(self.forest_, rows, self._acquirer_of)],
+            [self._measure(self.forest_, rows, self.feature_costs_, self._acquirer_of)],
             [type(self).__name__],
             total_cost=self.feature_costs_.total,
             baseline_error=self._baseline_error(rows),

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from frugalforest.acquisition import Acquirer
-from frugalforest.ensemble import Ensemble
 from frugalforest.estimators.base import Floats, ForestClassifierBase
 from frugalforest.estimators.checks import check_choice, check_number, check_numbers
 from frugalforest.estimators.problem import Problem, Rows, stratified_mask, validation_rows
@@ -349,7 +348,9 @@ class BudgetForestClassifier(ForestClassifierBase):
             train,
             self._growth(problem, ThresholdPairs()),
             problem.costs,
-            measure=lambda forest, sizes: self._measure(forest, validation, partial(self._try, problem), sizes),
+            measure=lambda forest, sizes: self._measure(
+                forest, validation, problem.costs, partial(self._try, problem), sizes
+            ),
             no_trees=Forest.without_trees(problem.n_features, problem.n_classes),
             budget=_limit(self.budget),
             min_leaf_share=self.min_weight_fraction_leaf,
@@ -359,14 +360,8 @@ class BudgetForestClassifier(ForestClassifierBase):
 
     def _try(self, problem: Problem, forest: Forest) -> Acquirer:
         """The acquirer of a forest while nothing is kept yet."""
-        ensemble = Ensemble(
-            forest=forest,
-            values=self._leaf_values(forest),
-            base=np.zeros(problem.n_classes),
-            link="mean",
-            classes=problem.classes,
-            encoder=problem.encoder,
-        )
+        base = np.zeros(problem.n_classes)
+        ensemble = self._ensemble(forest, base, problem.classes, problem.encoder)
         return Acquirer(ensemble, problem.costs)
 
     def _grow_variants(
@@ -461,7 +456,13 @@ class BudgetForestClassifier(ForestClassifierBase):
         rows = self._later_rows(X, y)
         chosen = self.curve_.frontier()
         measured = [
-            self._measure(variant.forest, rows, self._acquirer_of, chosen.n_trees[chosen.variant == i].tolist())
+            self._measure(
+                variant.forest,
+                rows,
+                self.feature_costs_,
+                self._acquirer_of,
+                chosen.n_trees[chosen.variant == i].tolist(),
+            )
             for i, variant in enumerate(self.variants_)
         ]
         first = np.cumsum([0, *(variant.n_trees for variant in self.variants_)])
