@@ -235,6 +235,16 @@ def test_every_category_has_a_bit():
     assert forest.nodes(0)[0].left_categories == set(range(0, 255, 2))
 
 
+@pytest.mark.parametrize("n_words", [1, 2, 5])
+def test_sets_of_any_width(n_words):
+    """Also in a block of rows that is large enough to be parted as bits."""
+    odds = sum(1 << c for c in range(1, 64 * n_words, 2))
+    words = np.array([[odds >> 64 * w & 2**64 - 1 for w in range(n_words)]], np.uint64)
+    forest = stump(category_set=np.array([0, -1, -1], np.int32), category_sets=words)
+    rows = np.tile(np.arange(64.0 * n_words), 40)[:, None]
+    np.testing.assert_array_equal(forest.apply(rows)[:, 0], (rows[:, 0] + 1) % 2)
+
+
 def test_a_category_that_training_has_not_seen_goes_to_the_heavier_child():
     rows = np.array([[0.0], [1], [1], [1], [4]])
     bins = Bins.learn(rows, np.array([True]))

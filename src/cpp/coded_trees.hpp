@@ -123,7 +123,8 @@ inline size_t largest_code(const TreeArrays& trees, const Thresholds& thresholds
     size_t largest = 0;
     for (const auto& values : thresholds)
         largest = std::max(largest, values.size() - (!values.empty() && std::isinf(values.back()) && values.back() > 0));
-    return trees.n_sets > 0 ? std::max(largest, 64 * trees.set_words) : largest;
+    // Bytes part rows by comparing bit by bit, which knows no categories: those take wider codes, however few they are.
+    return trees.n_sets > 0 ? std::max({largest, 64 * trees.set_words, size_t{256}}) : largest;
 }
 
 template <class Code>

@@ -117,7 +117,7 @@ def label_case() -> Case:
 
 def on_demand_case() -> Case:
     X = np.random.default_rng(3).normal(size=(70, 4)).round(1)
-    forest = RandomForestClassifier(4, max_depth=4, random_state=0).fit(X, (X[:, 0] > 0) + (X[:, 1] > X[:, 2]))
+    forest = RandomForestClassifier(4, max_depth=4, random_state=0).fit(X, np.sum(X[:, :2] > 0, axis=1))
     model = ff.OnDemand(
         import_ensemble(forest),
         feature_costs=ff.FeatureCosts([1, 2, 3, 4], groups={"g": ff.Group((1, 2), 1)}),

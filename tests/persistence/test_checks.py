@@ -280,6 +280,31 @@ CHANGES = {
     "a base less": ("scores", set_part("ensemble_", base=np.zeros(1)), "base has shape"),
     "a base that is none": ("scores", set_part("ensemble_", base=np.full(2, NAN)), "scores that are not finite"),
     "scores that overflow": ("scores", set_part("ensemble_", base=np.full(2, 1e38)), "scores that are not finite"),
+    "votes that do not add up": (
+        "on demand",
+        lambda m: setattr(m, "estimator", replace(m.estimator, values=m.estimator.values * 1.01)),
+        "leaves whose shares of classes do not add up",
+    ),
+    "votes against": (
+        "on demand",
+        lambda m: setattr(m, "estimator", replace(m.estimator, values=m.estimator.values * 3 - 1)),
+        "leaves whose shares of classes do not add up",
+    ),
+    "a start that is no share": (
+        "on demand",
+        lambda m: setattr(m, "estimator", replace(m.estimator, base=np.array([-1.0, 0.0, 0.0]))),
+        "impossible shares",
+    ),
+    "an endless search": ("on demand", set_part("order", boxes=2**40), "takes too many steps"),
+    "an order without weights": ("on demand", set_part("order", hope=NAN), "impossible weights"),
+    "an order by name": ("on demand", set_attribute(order="score"), "an order that is none"),
+    "a missing value out of range": (
+        "scores",
+        lambda m: setattr(
+            m, "ensemble_", replace(m.ensemble_, reading=replace(m.ensemble_.reading, missing_value=1e300))
+        ),
+        "numbers out of range",
+    ),
     "another link": ("scores", set_part("ensemble_", link="probit"), "link of a Ensemble is a str"),
     "zeros of column 9": (
         "scores",

@@ -72,7 +72,8 @@ class FrugalClassifierMixin(ClassifierMixin, metaclass=ABCMeta):
 
     def acquisition_cost(self, X: Any) -> Floats:
         """The bill of each row: what the features of its mask cost together, (n_rows,)."""
-        return self.feature_costs_.of_rows(self._label_and_mask(self._rows(X))[1])
+        _, mask = self._label_and_mask(self._rows(X))
+        return self.feature_costs_.of_rows(mask)
 
     def predict_with_cost(self, X: Any) -> tuple[NDArray[Any], Floats]:
         """Label and bill of each row in one pass: `predict(X), acquisition_cost(X)`."""

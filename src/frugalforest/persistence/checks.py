@@ -21,6 +21,7 @@ from frugalforest.persistence.keys import refuse_slow_keys
 
 _MAX_FEATURES = 2**20
 _LARGEST_SCORE = 1e37  # float32 sums overflow from 3.4e38 on
+_LARGEST_NUMBER = float(np.finfo(np.float32).max)
 _MAX_TABLE_BYTES = 2**32  # of the table that says which features are on the way to each node
 _MOST_CATEGORIES = 65_000
 
@@ -106,16 +107,22 @@ def check_ensemble(ensemble: Ensemble) -> None:
     margin = abs(ensemble.slope) * (largest / abs(ensemble.divisor))
     require(largest <= _LARGEST_SCORE and margin <= _LARGEST_SCORE, "scores that are not finite")
     require(ensemble.link != "sigmoid" or ensemble.n_classes == 2, "a sigmoid for more than two classes")
+    require(ensemble.link != "mean" or _are_shares(ensemble.values), "leaves whose shares of classes do not add up")
+    require(ensemble.link != "mean" or ((ensemble.base >= 0) & (ensemble.base <= 1)).all(), "impossible shares")
     require(forest.n_classes in (1, ensemble.n_classes), "leaf_counts and classes do not fit")
     require(ensemble.encoder.n_features == forest.n_features, "encoder and forest have different features")
     columns = (*ensemble.reading.zero_is_missing, *ensemble.reading.categories)
     require(all(0 <= column < forest.n_features for column in columns), "reading names a feature that does not exist")
 
 
+def _are_shares(values: NDArray[np.float64]) -> bool:
+    return bool((values >= 0).all() and np.allclose(values.sum(axis=1), 1, rtol=0, atol=1e-6))
+
+
 def check_reading(reading: Reading) -> None:
     """Numbers that stand for something fit into a matrix of floats."""
     for number in (reading.missing_value, reading.other_category):
-        require(number is None or np.isnan(number) or abs(number) <= np.finfo(np.float32).max, "numbers out of range")
+        require(number is None or np.isnan(number) or abs(number) <= _LARGEST_NUMBER, "numbers out of range")
 
 
 def check_order(order: Order) -> None:
