@@ -74,7 +74,8 @@ class Acquisition:
         """Take the value of a feature; NaN or None says that it was bought and is missing.
 
         The feature that `next_feature` names is bought at its price, any other one was known already and is free;
-        `free` says it otherwise. The same value a second time changes nothing.
+        `free` says it otherwise. What is free pays for no group, so the next member still does. The same value a
+        second time changes nothing.
         """
         position = self._position(feature)
         number = self._number(position, value)
