@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -298,3 +300,20 @@ def test_a_model_without_trees_reads_nothing_and_names_the_most_frequent_class()
     assert model.validation_cost_ == 0
     assert model.alpha_ is None
     assert len(ff.evaluation.cost_curve(model, X, y)) == 0
+
+
+def test_more_threads_than_there_can_be():
+    """What no machine can give is done with what it gives."""
+    code = """
+import resource
+import numpy as np
+import frugalforest as ff
+X = np.random.default_rng(0).normal(size=(3000, 3))
+y = X[:, 0] > 0
+few = ff.StandardForestClassifier(n_estimators=300, max_depth=2, random_state=0).fit(X, y)
+resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))
+many = ff.StandardForestClassifier(n_estimators=300, max_depth=2, n_jobs=2000, random_state=0).fit(X, y)
+assert (many.predict(X) == few.predict(X)).all()
+"""
+    pytest.importorskip("resource")
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)

@@ -288,8 +288,15 @@ class Crew {
     template <class Look>
     void run(Look&& look) {
         std::vector<std::thread> threads;
+        threads.reserve(workers_.size());
         running_ = workers_.size();
-        for (auto& worker : workers_) threads.emplace_back([this, &worker] { work(worker); });
+        try {
+            for (auto& worker : workers_) threads.emplace_back([this, &worker] { work(worker); });
+        } catch (const std::system_error&) {
+            if (threads.empty()) throw;
+            std::lock_guard<std::mutex> guard(mutex_);  // no more threads to be had: those there are do all of it
+            running_ -= workers_.size() - threads.size();
+        }
         {
             std::unique_lock<std::mutex> lock(mutex_);
             while (!done_.wait_for(lock, std::chrono::milliseconds(50), [this] { return running_ == 0; })) {

@@ -1,9 +1,11 @@
-// Runs task(i) for i in [0, n_tasks) on n_threads threads; each thread takes the next open task.
+// Runs task(i) for i in [0, n_tasks) on up to n_threads threads; each thread takes the next open task.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -28,7 +30,13 @@ void parallel_for(size_t n_tasks, int n_threads, Task&& task) {
         }
     };
     std::vector<std::thread> threads;
-    for (int t = 1; t < n_threads; ++t) threads.emplace_back(work);
+    const size_t n_helpers = std::min(static_cast<size_t>(n_threads), n_tasks) - 1;
+    threads.reserve(n_helpers);
+    try {
+        for (size_t t = 0; t < n_helpers; ++t) threads.emplace_back(work);
+    } catch (const std::system_error&) {
+        // No more threads to be had: those there are do all of it.
+    }
     work();
     for (auto& thread : threads) thread.join();
     if (failure) std::rethrow_exception(failure);
