@@ -142,12 +142,14 @@ def main() -> None:
     parser.add_argument("--data", nargs="*", default=list(DATA), choices=[*DATA, "growing", "memory"])
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--competitors", nargs="*", default=list(COMPETITORS), choices=list(COMPETITORS))
     args = parser.parse_args()
     warnings.filterwarnings("ignore", message=".*valid feature names.*")
     rows: list[dict] = []
     for data in [d for d in args.data if d in DATA]:
         X, y = DATA[data]()
-        for name, competitor in COMPETITORS.items():
+        for name in args.competitors:
+            competitor = COMPETITORS[name]
             slow_peer = args.quick and data == "simulated" and not competitor.is_ours
             rows += time_competitor(name, data, X, y, 4 if slow_peer else TREES, 1 if slow_peer else args.repeats)
             print(
