@@ -586,3 +586,17 @@ def test_a_file_holds_the_whole_price_list(tmp_path_factory, costs):
     assert back == costs
     assert back.total == costs.total
     assert pickle.loads(pickle.dumps(costs)) == costs
+
+
+def test_affordable_is_exact_with_groups_and_decimals():
+    costs = FeatureCosts([0.1, 0.2, 0.3, 0], groups={"g": Group([1, 2], 0.1)})
+    nothing, first = np.zeros(4, dtype=bool), np.array([True, False, False, False])
+    assert costs.affordable(nothing, 0.3).tolist() == [True, True, False, True]
+    assert costs.affordable(first, 0.3).tolist() == [True, False, False, True]
+    assert costs.affordable(first, 0.4).tolist() == [True, True, False, True]  # 0.1 + 0.2 + 0.1 is 0.4, not more
+    assert costs.affordable(first, 0).tolist() == [False, False, False, False]
+    for mask in itertools.product([False, True], repeat=4):
+        for budget in (0, 0.1, 0.25, 0.5, 0.7, 9):
+            acquired = np.array(mask)
+            each = [costs.of(acquired | (np.arange(4) == f)) <= budget for f in range(4)]
+            assert costs.affordable(acquired, budget).tolist() == each

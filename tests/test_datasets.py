@@ -181,3 +181,41 @@ def test_breast_cancer_as_a_frame():
 
 def test_everything_public_is_exported():
     assert all(hasattr(datasets, name) for name in datasets.__all__)
+
+
+# ---- simulated settings
+
+
+@pytest.mark.parametrize("setting", ["A", "B", "C", "D"])
+def test_simulated_settings_have_the_population_they_say(setting):
+    from frugalforest.datasets.simulated import jagdhuber_population
+
+    X, y, costs = datasets.make_jagdhuber(setting, 20_000, random_state=0)
+    population = jagdhuber_population(setting, 0)
+    assert X.shape == (20_000, 200)
+    assert costs == population.costs
+    assert costs.own.min() >= 0.1
+    assert costs.own.max() <= 1
+    assert np.abs(population.effects).max() <= 1
+    assert np.count_nonzero(population.effects) == 100
+    assert 0.38 < population.effects[:100].std() < 0.5  # 0.5, cut off at 1: 0.44
+    difference = X[y == 1].mean(axis=0) - X[y == 0].mean(axis=0)
+    np.testing.assert_allclose(difference, population.effects, atol=0.07)
+    correlation = np.corrcoef(X[y == 0], rowvar=False)
+    expected = np.eye(200) if population.root is None else population.root @ population.root.T
+    np.testing.assert_allclose(correlation, expected, atol=0.06)
+    assert (np.count_nonzero(expected, axis=1) == (1 if setting in "AB" else 10)).all()
+    follows = np.corrcoef(costs.own, np.abs(population.effects))[0, 1]
+    assert (follows > 0.6) == (setting in "BD")
+
+
+def test_simulated_rows_of_two_seeds_share_a_population():
+    X, y, costs = datasets.make_jagdhuber("D", 50, random_state=1)
+    other, _, same_costs = datasets.make_jagdhuber("D", 50, random_state=2)
+    again, y_again, _ = datasets.make_jagdhuber("D", 50, random_state=1)
+    assert np.array_equal(X, again)
+    assert np.array_equal(y, y_again)
+    assert not np.array_equal(X, other)
+    assert costs == same_costs != datasets.make_jagdhuber("D", 5, design_seed=1)[2]
+    with pytest.raises(ValueError, match="setting is 'E'"):
+        datasets.make_jagdhuber("E")

@@ -39,5 +39,6 @@ void bind_binning(nb::module_& m);
 void bind_growing(nb::module_& m);
 void bind_routing(nb::module_& m);
 void bind_acquisition(nb::module_& m);
+void bind_panels(nb::module_& m);
 
 }  // namespace frugal

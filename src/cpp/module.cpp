@@ -10,4 +10,5 @@ NB_MODULE(_core, m) {
     frugal::bind_growing(m);
     frugal::bind_routing(m);
     frugal::bind_acquisition(m);
+    frugal::bind_panels(m);
 }

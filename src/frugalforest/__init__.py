@@ -3,10 +3,10 @@
 Learns which features are worth their price, and hands over the bill of every prediction.
 """
 
-from frugalforest import acquisition, datasets, evaluation, impurities
+from frugalforest import acquisition, datasets, evaluation, impurities, selection
 from frugalforest.acquisition import FetchError
 from frugalforest.costs import FeatureCosts, Group
-from frugalforest.estimators import BudgetForestClassifier, OnDemand, StandardForestClassifier
+from frugalforest.estimators import BudgetForestClassifier, OnDemand, PanelClassifier, StandardForestClassifier
 from frugalforest.impurities import Polynomial, Powers, ThresholdPairs, check_admissible
 from frugalforest.persistence import ModelFileError, load
 from frugalforest.plotting import CostCurveDisplay
@@ -21,6 +21,7 @@ __all__ = [
     "Group",
     "ModelFileError",
     "OnDemand",
+    "PanelClassifier",
     "Polynomial",
     "Powers",
     "StandardForestClassifier",
@@ -31,4 +32,5 @@ __all__ = [
     "evaluation",
     "impurities",
     "load",
+    "selection",
 ]

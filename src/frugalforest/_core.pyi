@@ -1,4 +1,4 @@
-"""The compiled core: arrays in, arrays out. Bound in src/cpp: acquire.cpp, binning.cpp, grow.cpp, route.cpp."""
+"""The compiled core: arrays in, arrays out. Each part names the file of src/cpp that binds it."""
 
 from collections.abc import Callable
 from enum import Enum
@@ -223,3 +223,24 @@ class Run:
     def is_complete(self) -> bool: ...
     @property
     def confidence(self) -> float: ...
+
+# ---- panels.cpp
+
+def panel_votes(
+    training_set: TrainingSet,
+    params: GrowParams,
+    seeds: NDArray[np.uint64],
+    features: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+    max_features: NDArray[np.uint32],
+    n_threads: int = 1,
+    isa: str = "auto",
+) -> NDArray[np.uint16]: ...
+def permutation_votes(
+    training_set: TrainingSet,
+    params: GrowParams,
+    seeds: NDArray[np.uint64],
+    with_votes: bool = False,
+    n_threads: int = 1,
+    isa: str = "auto",
+) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int32]]: ...

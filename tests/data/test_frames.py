@@ -455,3 +455,12 @@ def test_an_encoder_can_be_pickled_and_holds_what_json_can():
     same(pickle.loads(pickle.dumps(encoder)).encode(X), matrix)
     stored = json.loads(json.dumps([encoder.n_features, encoder.feature_names, encoder.categories]))
     assert stored == [3, ["a", "b", "c"], {"1": ["x", "y"], "2": [3]}]
+
+
+def test_subset_encodes_some_features_as_the_whole_does():
+    frame = pd.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"], "c": [5.0, np.nan], "d": ["u", None]})
+    encoder, matrix = FeatureEncoder.learn(frame)
+    part = encoder.subset([3, 0])
+    assert part.feature_names == ("d", "a")
+    np.testing.assert_array_equal(part.encode(frame), matrix[:, [3, 0]])
+    assert part.is_categorical.tolist() == [True, False]

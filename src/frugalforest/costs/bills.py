@@ -55,16 +55,25 @@ class Bills:
 
     def of(self, mask: Mask) -> float:
         """The bill of one set: mask (n_features,)."""
-        ticks = self._own_ticks[mask].sum() + self._shared_ticks[self._touched(mask)].sum()
-        return self._tick.exactly(int(ticks))
+        return self._tick.exactly(self._ticks_of(mask))
 
     def marginal(self, acquired: Mask) -> Money:
         """cost(A + f) - cost(A) for every feature f: (n_features,) -> (n_features,), 0 where acquired."""
+        return self._tick.money(self._marginal_ticks(acquired))
+
+    def affordable(self, acquired: Mask, budget: float) -> Mask:
+        """Whether cost(A + f) <= budget, for every feature f: (n_features,) -> (n_features,)."""
+        return self._marginal_ticks(acquired) <= self.ticks_within(budget) - self._ticks_of(acquired)
+
+    def _marginal_ticks(self, acquired: Mask) -> Ticks:
         unpaid = np.where(self._touched(acquired), 0, self._shared_ticks)
         ticks = self._own_ticks.copy()
         np.add.at(ticks, self._pair_feature, unpaid[self._pair_group])
         ticks[acquired] = 0
-        return self._tick.money(ticks)
+        return ticks
+
+    def _ticks_of(self, mask: Mask) -> int:
+        return int(self._own_ticks[mask].sum() + self._shared_ticks[self._touched(mask)].sum())
 
     def of_rows(self, rows: Mask) -> Money:
         """The bill of each row: (n_rows, n_features) -> (n_rows,)."""

@@ -154,6 +154,13 @@ class FeatureCosts:
         """
         return self._bills.marginal(self._check_mask(acquired_mask, "acquired_mask", ndim=1))
 
+    def affordable(self, acquired_mask: ArrayLike, budget: float) -> Mask:
+        """Which features a budget still allows, given what is acquired: cost(A + f) <= budget, exactly.
+
+        acquired_mask: (n_features,) bool, result: (n_features,) bool; what is acquired is affordable if A itself is.
+        """
+        return self._bills.affordable(self._check_mask(acquired_mask, "acquired_mask", ndim=1), budget)
+
     def of_rows(self, mask: ArrayLike) -> Money:
         """The bill of each row: mask (n_rows, n_features) bool -> (n_rows,)."""
         return self._bills.of_rows(self._check_mask(mask, "mask", ndim=2))

@@ -81,6 +81,12 @@ class FeatureEncoder:
         """What the feature is called: its name if X had names, otherwise its position."""
         return _label(self.feature_names, position)
 
+    def subset(self, positions: Sequence[int] | NDArray[np.intp]) -> FeatureEncoder:
+        """The encoding of some of the features only, in this order."""
+        names = None if self.feature_names is None else tuple(self.feature_names[i] for i in positions)
+        categories = {new: self.categories[old] for new, old in enumerate(positions) if old in self.categories}
+        return FeatureEncoder(len(positions), names, categories, self.has_other[np.asarray(positions, dtype=np.intp)])
+
     @property
     def is_categorical(self) -> NDArray[np.bool_]:
         """Which features are categorical, (n_features,)."""

@@ -1,7 +1,8 @@
-"""Data sets: a folder of your own, and one that is always there."""
+"""Data sets: a folder of your own, one that is always there, and simulated ones."""
 
 from frugalforest.datasets.breast_cancer import load_breast_cancer
 from frugalforest.datasets.dataset import Dataset
 from frugalforest.datasets.local import available, data_folder, load, load_costs
+from frugalforest.datasets.simulated import make_jagdhuber
 
-__all__ = ["Dataset", "available", "data_folder", "load", "load_breast_cancer", "load_costs"]
+__all__ = ["Dataset", "available", "data_folder", "load", "load_breast_cancer", "load_costs", "make_jagdhuber"]

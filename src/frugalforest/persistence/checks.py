@@ -14,6 +14,7 @@ from frugalforest.data import FeatureEncoder
 from frugalforest.data.categories import MAX_CATEGORIES
 from frugalforest.data.columns import is_missing
 from frugalforest.ensemble import Ensemble, Reading
+from frugalforest.estimators.base import FrugalClassifierMixin
 from frugalforest.estimators.variants import Variant
 from frugalforest.evaluation import CostCurve
 from frugalforest.forest import Forest
@@ -187,6 +188,38 @@ def check_variant(variant: Variant) -> None:
 
 def check_classifier(model: Any) -> None:
     """All parts are about the same features and classes, and the model answers."""
+    _check_parts_fit(model)
+    _check_answer(model, model.n_features_in_)
+
+
+def check_panel(model: Any) -> None:
+    """The panel is some of the features, and its estimator, if it is not empty, reads just these."""
+    for name in ("panel_", "cost_", "selector_", "estimator_", "class_prior_"):
+        require(hasattr(model, name), f"there is no {name}")
+    panel, estimator = model.panel_, model.estimator_
+    require(panel.ndim == 1 and (np.diff(panel) > 0).all(), "a panel out of order")
+    require(len(panel) == 0 or (panel[0] >= 0 and panel[-1] < model.n_features_in_), "a panel of other features")
+    require((estimator is None) == (len(panel) == 0), "a panel without an estimator")
+    if estimator is not None:
+        require(isinstance(estimator, FrugalClassifierMixin), "a panel with an estimator that is none")
+        require(estimator.n_features_in_ == len(panel), "panel and estimator have different features")
+        require(np.isin(estimator.classes_, model.classes_).all(), "panel and estimator have different classes")
+    _check_parts_fit(model)
+    require(model.cost_ == model.feature_costs_.of(panel), "a panel that costs something else")
+    _check_answer(model, len(panel))
+
+
+def check_selector(selector: Any) -> None:
+    """The chosen features are some of those that were learned."""
+    for name in ("support_", "cost_", "n_features_in_", "encoder_", "feature_costs_", "classes_"):
+        require(hasattr(selector, name), f"there is no {name}")
+    check_classes(selector.classes_)
+    _check_features(selector)
+    require_shape(selector.support_, (selector.n_features_in_,), "support_")
+    require(selector.cost_ == selector.feature_costs_.of(selector.support_), "a panel that costs something else")
+
+
+def _check_parts_fit(model: Any) -> None:
     for name in ("n_features_in_", "encoder_", "feature_costs_", "classes_"):
         require(hasattr(model, name), f"there is no {name}")
     check_classes(model.classes_)
@@ -201,7 +234,6 @@ def check_classifier(model: Any) -> None:
         require(np.isfinite(prior).all() and (prior >= 0).all(), "impossible shares of classes")
     if hasattr(model, "_check_parameters"):
         model._check_parameters()
-    _check_answer(model)
 
 
 def check_budget_forest(model: Any) -> None:
@@ -235,9 +267,8 @@ def _parts(values: Any) -> Iterator[Any]:
             yield value
 
 
-def _check_answer(model: Any) -> None:
-    """A row of missing values gets a probability for each class, and a bill."""
-    n_features, n_classes = model.n_features_in_, len(model.classes_)
-    scores, mask = model._read(np.full((1, n_features), np.nan), with_mask=True)
-    require_shape(scores, (1, n_classes), "the answer")
+def _check_answer(model: Any, n_columns: int) -> None:
+    """A row of missing values, of as many columns as are read, gets a probability for each class, and a bill."""
+    scores, mask = model._read(np.full((1, n_columns), np.nan), with_mask=True)
+    require_shape(scores, (1, len(model.classes_)), "the answer")
     require(np.isfinite(scores).all() and np.isfinite(model.feature_costs_.of_rows(mask)).all(), "no proper answer")

@@ -11,7 +11,7 @@ from frugalforest.acquisition.calibration import Calibration
 from frugalforest.costs import FeatureCosts, Group
 from frugalforest.data import FeatureEncoder
 from frugalforest.ensemble import Ensemble, Reading
-from frugalforest.estimators import BudgetForestClassifier, OnDemand, StandardForestClassifier
+from frugalforest.estimators import BudgetForestClassifier, OnDemand, PanelClassifier, StandardForestClassifier
 from frugalforest.estimators.variants import Recipe, Variant
 from frugalforest.evaluation import CostCurve
 from frugalforest.forest import Forest
@@ -25,11 +25,22 @@ from frugalforest.persistence.checks import (
     check_ensemble,
     check_forest,
     check_order,
+    check_panel,
     check_reading,
+    check_selector,
     check_variant,
     require,
 )
 from frugalforest.persistence.registry import Parts, register
+from frugalforest.selection import (
+    AUCSelector,
+    FixedSelector,
+    ForwardSelector,
+    PermutationSelector,
+    ShallowTreeSelector,
+)
+from frugalforest.selection.search import SearchPath, Step
+from frugalforest.selection.tuning import Trial
 
 _MAX_MEMBERSHIPS = 2**25  # groups times features; bills need a table of so many numbers
 _MT19937_WORDS = 624
@@ -108,3 +119,9 @@ register(Calibration)
 register(BudgetForestClassifier, check=check_budget_forest)
 register(StandardForestClassifier, check=check_classifier)
 register(OnDemand, way=_ByEnsemble())
+
+for _record in (Step, SearchPath, Trial):
+    register(_record)
+for _selector in (AUCSelector, FixedSelector, ForwardSelector, PermutationSelector, ShallowTreeSelector):
+    register(_selector, check=check_selector)
+register(PanelClassifier, check=check_panel)

@@ -41,7 +41,7 @@ def draw_curve(curve: CostCurve, ax: Axes | None = None, **line_style: Any) -> A
     """
     data = curve_data(curve)
     if ax is None:
-        ax = _new_axes()
+        ax = new_axes()
     ax.plot(data.cost, data.error, **{"drawstyle": "steps-post", **line_style})
     ax.set(xlabel="average cost per prediction", ylabel="error")
     # Both axes start at 0, so that lengths can be compared; upwards they fit whatever has been drawn.
@@ -92,7 +92,8 @@ class CostCurveDisplay:
         return self
 
 
-def _new_axes() -> Axes:
+def new_axes() -> Axes:
+    """Axes of a new figure; a clear sentence if matplotlib is not there."""
     try:
         from matplotlib import pyplot
     except ImportError:
