@@ -13,7 +13,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import frugalforest as ff
-from frugalforest.selection import AUCSelector, FixedSelector, ShallowTreeSelector
+from frugalforest.selection import AUCSelector, FixedSelector, ShallowTreeSelector, SubmodularSelector
 
 QUICK = {"xi": 1, "n_forest_trees": 20, "random_state": 0}
 FOREST = ff.StandardForestClassifier(n_estimators=20, random_state=0)
@@ -200,3 +200,12 @@ def test_saved_and_loaded(model, data, tmp_path):
     foreign = ff.PanelClassifier(FixedSelector(["age"], feature_costs=COSTS), LogisticRegression()).fit(X, y)
     with pytest.raises(TypeError, match="LogisticRegression"):
         foreign.save(tmp_path / "foreign.ff")
+
+
+def test_a_callable_price_needs_a_list_for_the_bill(data):
+    selector = SubmodularSelector(feature_costs=lambda mask: float(mask.sum()), solver="min-norm-point")
+    with pytest.raises(TypeError, match="give feature_costs to PanelClassifier"):
+        ff.PanelClassifier(selector, FOREST).fit(*data)
+    X, y = data[0].drop(columns="group"), data[1]
+    model = ff.PanelClassifier(SubmodularSelector(budget=4, feature_costs=[1, 2, 3, 4, 5]), FOREST).fit(X, y)
+    assert model.cost_ <= 4

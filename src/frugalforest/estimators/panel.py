@@ -126,6 +126,11 @@ class PanelClassifier(FrugalClassifierMixin, FetchMixin, MetaEstimatorMixin, Bas
         prices = self.feature_costs
         if prices is None:
             prices = getattr(self.selector, "feature_costs", None)
+        if callable(prices):
+            raise TypeError(
+                "the selector's feature_costs is a callable, and bills need a price list; give feature_costs to "
+                "PanelClassifier."
+            )
         return Problem.learn(
             X,
             y,

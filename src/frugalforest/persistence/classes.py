@@ -38,6 +38,7 @@ from frugalforest.selection import (
     ForwardSelector,
     PermutationSelector,
     ShallowTreeSelector,
+    SubmodularSelector,
 )
 from frugalforest.selection.search import SearchPath, Step
 from frugalforest.selection.tuning import Trial
@@ -122,6 +123,13 @@ register(OnDemand, way=_ByEnsemble())
 
 for _record in (Step, SearchPath, Trial):
     register(_record)
-for _selector in (AUCSelector, FixedSelector, ForwardSelector, PermutationSelector, ShallowTreeSelector):
+for _selector in (
+    AUCSelector,
+    FixedSelector,
+    ForwardSelector,
+    PermutationSelector,
+    ShallowTreeSelector,
+    SubmodularSelector,
+):
     register(_selector, check=check_selector)
 register(PanelClassifier, check=check_panel)

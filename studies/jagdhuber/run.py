@@ -1,0 +1,133 @@
+"""Feature selection under a budget (Jagdhuber et al.): settings A to D and six real data sets, all methods.
+
+    FRUGALFOREST_DATA=folder python -m studies.jagdhuber.run [--tasks A B ada ...] [--methods STS AUC pFI FS]
+                                                            [--repetitions 20] [--first 0] [--quick] [--report]
+
+Every (task, budget, method, strategy, repetition) is a row of results.sqlite; rows that are there are not computed
+again. Strategies: xi = 0, xi = 1, and tuned on the grid by the out-of-bag error of a full forest (1000 trees, sqrt).
+Each panel then gets a full forest, whose error on the test rows is what counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+from studies.jagdhuber.report import write_report
+from studies.jagdhuber.tasks import REAL, SETTINGS, Task, load_task
+from studies.store import ResultStore
+
+import frugalforest as ff
+from frugalforest.selection import AUCSelector, ForwardSelector, PermutationSelector, ShallowTreeSelector
+from frugalforest.selection.panel_selector import PanelSelector
+from frugalforest.selection.tuning import tune_on_grid
+
+HERE = Path(__file__).parent
+VERSION = "1"
+GRID = (0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0)
+FORWARD_GRID = (0.0, 0.5, 1.0, 2.0)
+FORWARD_TREES = 200
+STRATEGIES = {"xi 0": 0.0, "xi 1": 1.0}
+
+
+def selectors(costs: ff.FeatureCosts, seed: int, n_jobs: int, n_trees: int) -> dict[str, PanelSelector]:
+    """The methods by name. FS judges its candidates by fewer trees, see the report."""
+    common = {"feature_costs": costs, "random_state": seed, "n_jobs": n_jobs}
+    return {
+        "STS": ShallowTreeSelector(n_forest_trees=n_trees, **common),
+        "STS paper": ShallowTreeSelector(n_forest_trees=n_trees, bcr="paper", **common),
+        "AUC": AUCSelector(n_forest_trees=n_trees, **common),
+        "pFI": PermutationSelector(n_forest_trees=n_trees, n_estimators=n_trees, **common),
+        "FS": ForwardSelector(n_forest_trees=min(n_trees, FORWARD_TREES), **common),
+    }
+
+
+METHODS = ("STS", "AUC", "pFI", "FS")
+
+
+class Judge:
+    """The full forest on a panel: its error on the test rows, each distinct panel once."""
+
+    def __init__(self, task: Task, seed: int, n_jobs: int, n_trees: int) -> None:
+        self.task, self.seed, self.n_jobs, self.n_trees = task, seed, n_jobs, n_trees
+        self.known: dict[bytes, float] = {}
+
+    def error(self, support: np.ndarray) -> float:
+        key = support.tobytes()
+        if key not in self.known:
+            self.known[key] = self._error(support)
+        return self.known[key]
+
+    def _error(self, support: np.ndarray) -> float:
+        if not support.any():
+            return float(np.mean(self.task.y_test != np.bincount(self.task.y).argmax()))
+        forest = ff.StandardForestClassifier(self.n_trees, voting="hard", random_state=self.seed, n_jobs=self.n_jobs)
+        forest.fit(self.task.X[:, support], self.task.y)
+        return float(np.mean(forest.predict(self.task.X_test[:, support]) != self.task.y_test))
+
+
+def run_method(task: Task, name: str, selector: PanelSelector, judge: Judge, seed: int) -> list[tuple]:
+    """Rows for all budgets and strategies of one method."""
+    grid = FORWARD_GRID if name == "FS" else GRID
+    problem = selector._learn(task.X, task.y)
+    oob, searcher = selector._prepare(problem, max(task.budgets))
+    rows = []
+    for budget in task.budgets:
+        start = time.perf_counter()
+        panels = {xi: searcher.search(xi, budget) for xi in grid}
+        tuned = tune_on_grid(panels.__getitem__, oob, grid)
+        seconds = time.perf_counter() - start
+        for strategy, xi in [*STRATEGIES.items(), ("tuned", tuned.xi)]:
+            support = panels[xi].support_mask
+            numbers = {"error": judge.error(support), "cost": panels[xi].cost, "n_features": int(support.sum())}
+            numbers |= {"xi": xi, "oob_error": oob.error(support), "seconds": round(seconds, 3)}
+            rows.append((f"{task.name} {budget:g}", f"{name} {strategy}", seed, numbers))
+    return rows
+
+
+def run(store: ResultStore, tasks, methods, repetitions: range, n_jobs: int, n_trees: int) -> None:
+    total, done, start = len(tasks) * len(methods) * len(repetitions), 0, time.perf_counter()
+    for seed in repetitions:
+        for name in tasks:
+            try:
+                task = load_task(name, seed)
+            except FileNotFoundError as error:
+                print(f"{name}: skipped, {error}", flush=True)
+                continue
+            judge = Judge(task, seed, n_jobs, n_trees)
+            for method in methods:
+                done += 1
+                if store.has(f"{task.name} {task.budgets[-1]:g}", f"{method} tuned", seed):
+                    continue
+                selector = selectors(task.costs, seed, n_jobs, n_trees)[method]
+                store.add(run_method(task, method, selector, judge, seed))
+                left = (time.perf_counter() - start) / done * (total - done)
+                print(f"{name} {method} repetition {seed}: {done} of {total}, {left / 60:.0f} minutes left", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tasks", nargs="*", default=[*SETTINGS, *REAL], choices=[*SETTINGS, *REAL])
+    parser.add_argument("--methods", nargs="*", default=list(METHODS))
+    parser.add_argument("--repetitions", type=int, default=20)
+    parser.add_argument("--first", type=int, default=0, help="first repetition, to share the work")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument(
+        "--quick", action="store_true", help="3 repetitions, forests of 100 trees, no forward selection"
+    )
+    parser.add_argument("--report", action="store_true", help="only write the report")
+    args = parser.parse_args()
+    warnings.filterwarnings("ignore", message=".*the panel is empty.*")
+    store = ResultStore(HERE / ("quick.sqlite" if args.quick else "results.sqlite"), VERSION)
+    if not args.report:
+        methods = [m for m in args.methods if not (args.quick and m == "FS")]
+        repetitions = range(args.first, args.first + (3 if args.quick else args.repetitions))
+        run(store, args.tasks, methods, repetitions, args.jobs, 100 if args.quick else 1000)
+    write_report(store.rows(), HERE / ("quick" if args.quick else "."))
+
+
+if __name__ == "__main__":
+    main()
