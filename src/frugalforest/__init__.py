@@ -6,7 +6,15 @@ Learns which features are worth their price, and hands over the bill of every pr
 from frugalforest import acquisition, datasets, evaluation, impurities, selection
 from frugalforest.acquisition import FetchError
 from frugalforest.costs import FeatureCosts, Group
-from frugalforest.estimators import BudgetForestClassifier, OnDemand, PanelClassifier, StandardForestClassifier
+from frugalforest.estimators import (
+    BudgetForestClassifier,
+    CostLassoClassifier,
+    OnDemand,
+    PanelClassifier,
+    StandardForestClassifier,
+    SubmodularTreeClassifier,
+    SubmodularTreeRegressor,
+)
 from frugalforest.impurities import Polynomial, Powers, ThresholdPairs, check_admissible
 from frugalforest.persistence import ModelFileError, load
 from frugalforest.plotting import CostCurveDisplay
@@ -16,6 +24,7 @@ __version__ = "0.1.0"
 __all__ = [
     "BudgetForestClassifier",
     "CostCurveDisplay",
+    "CostLassoClassifier",
     "FeatureCosts",
     "FetchError",
     "Group",
@@ -25,6 +34,8 @@ __all__ = [
     "Polynomial",
     "Powers",
     "StandardForestClassifier",
+    "SubmodularTreeClassifier",
+    "SubmodularTreeRegressor",
     "ThresholdPairs",
     "acquisition",
     "check_admissible",

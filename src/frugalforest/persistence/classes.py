@@ -11,12 +11,29 @@ from frugalforest.acquisition.calibration import Calibration
 from frugalforest.costs import FeatureCosts, Group
 from frugalforest.data import FeatureEncoder
 from frugalforest.ensemble import Ensemble, Reading
-from frugalforest.estimators import BudgetForestClassifier, OnDemand, PanelClassifier, StandardForestClassifier
+from frugalforest.estimators import (
+    BudgetForestClassifier,
+    CostLassoClassifier,
+    OnDemand,
+    PanelClassifier,
+    StandardForestClassifier,
+    SubmodularTreeClassifier,
+    SubmodularTreeRegressor,
+)
+from frugalforest.estimators.linear_base import LinearVariant
+from frugalforest.estimators.linear_checks import (
+    check_linear_model,
+    check_linear_tree,
+    check_linear_variant,
+    check_node_link,
+)
 from frugalforest.estimators.variants import Recipe, Variant
 from frugalforest.evaluation import CostCurve
 from frugalforest.forest import Forest
 from frugalforest.importers.encoders import HashedCategoryEncoder
 from frugalforest.impurities import Entropy, Gini, Polynomial, Powers, ThresholdPairs
+from frugalforest.linear_trees.link import NodeLink
+from frugalforest.linear_trees.tree import LinearTree
 from frugalforest.persistence.checks import (
     check_budget_forest,
     check_classifier,
@@ -120,6 +137,12 @@ register(Calibration)
 register(BudgetForestClassifier, check=check_budget_forest)
 register(StandardForestClassifier, check=check_classifier)
 register(OnDemand, way=_ByEnsemble())
+
+register(LinearTree, check=check_linear_tree)
+register(NodeLink, check=check_node_link)
+register(LinearVariant, check=check_linear_variant)
+for _linear in (CostLassoClassifier, SubmodularTreeClassifier, SubmodularTreeRegressor):
+    register(_linear, check=check_linear_model)
 
 for _record in (Step, SearchPath, Trial):
     register(_record)
