@@ -1,6 +1,6 @@
 """Seconds and memory of trees on as many simulated rows and columns as the Yahoo! ranking data has.
 
-    python tests/linear_trees/large.py [node budget ...]
+    python -m benchmarks.speed.linear_trees [node budget ...]
 
 141,397 rows, 519 columns in float32, prices drawn as often as that data has them; depth 5.
 """
@@ -14,7 +14,6 @@ import time
 import numpy as np
 
 import frugalforest as ff
-from frugalforest.estimators.submodular_tree import SubmodularTreeClassifier
 
 N_ROWS, N_COLUMNS = 141_397, 519
 PRICES = np.repeat([1.0, 5, 20, 50, 100, 150, 200], [123, 31, 191, 125, 16, 32, 1])
@@ -44,7 +43,7 @@ def main() -> None:
     for budget in [float(text) for text in sys.argv[1:]] or [10.0, 100.0]:
         for soft in (False, True):
             begin, cpu = time.perf_counter(), time.process_time()
-            model = SubmodularTreeClassifier(budget, soft=soft, feature_costs=costs).fit(X, y)
+            model = ff.SubmodularTreeClassifier(budget, soft=soft, feature_costs=costs).fit(X, y)
             seconds, cpu = time.perf_counter() - begin, time.process_time() - cpu
             used = np.diff(model.tree_.feature_offsets)
             print(
