@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <limits>
 #include <numeric>
+#include <type_traits>
 #include <vector>
 
 #include "columns.hpp"
@@ -146,7 +147,6 @@ class CodedTrees {
         limits_.resize(trees.n_nodes);
         for (size_t i = 0; i < trees.n_nodes; ++i) add_node(trees, i);
         if (!set_of_.empty()) sets_.assign(trees.category_sets, trees.category_sets + trees.n_sets * set_words_);
-        if constexpr (is_byte) tables_.resize(trees.n_features);
         for (size_t f = 0; f < trees.n_features; ++f) {
             if (is_category_[f] || !thresholds_[f].empty()) used_.push_back(f);
             prepare_search(f);
@@ -155,13 +155,14 @@ class CodedTrees {
 
     // Writes the codes of the rows [begin, begin + n).
     void read(const StridedMatrix& x, size_t begin, size_t n, const Kernels& kernels, Workspace& block /* OUT */) const {
-        double values[kReadRows] = {};
         x.with_type([&](auto type) {
             using T = decltype(type);
+            using Number = std::conditional_t<is_byte, Compared<T>, double>;
+            Number values[kReadRows] = {};
             for (size_t first = 0; first < n; first += kReadRows) {
                 const size_t some = std::min(kReadRows, n - first);
                 for (const size_t f : used_) {
-                    for (size_t i = 0; i < some; ++i) values[i] = static_cast<double>(x.at<T>(begin + first + i, f));
+                    for (size_t i = 0; i < some; ++i) values[i] = static_cast<Number>(x.at<T>(begin + first + i, f));
                     if (is_category_[f])
                         code_categories(values, some, block.column(f) + first);
                     else
@@ -222,15 +223,20 @@ class CodedTrees {
 
     void prepare_search(size_t f) {
         std::vector<double>& own = thresholds_[f];
-        if constexpr (is_byte)
-            tables_[f] = SearchTable(own.data(), own.data() + own.size());
-        else
+        if constexpr (is_byte) {
+            tables_.emplace_back(own.data(), own.data() + own.size());
+            float_tables_.emplace_back(own.data(), own.data() + own.size());
+        } else {
             own.resize(padded_size(own.size()), std::numeric_limits<double>::infinity());
+        }
     }
 
     // The number of thresholds below each of at most kReadRows values (the array is that long).
-    void code_numbers(size_t f, const double* values, size_t n, const Kernels& kernels, Code* codes /* OUT */) const {
-        if constexpr (is_byte) {
+    template <class Number>
+    void code_numbers(size_t f, const Number* values, size_t n, const Kernels& kernels, Code* codes /* OUT */) const {
+        if constexpr (std::is_same_v<Number, float>) {
+            float_tables_[f].search(kernels, values, n, codes);
+        } else if constexpr (is_byte) {
             tables_[f].search(kernels, values, n, codes);
         } else {
             const double* own = thresholds_[f].data();
@@ -242,9 +248,10 @@ class CodedTrees {
         }
     }
 
-    void code_categories(const double* values, size_t n, Code* codes /* OUT */) const {
+    template <class Number>
+    void code_categories(const Number* values, size_t n, Code* codes /* OUT */) const {
         for (size_t i = 0; i < n; ++i) {
-            const bool known = values[i] >= 0 && values[i] < static_cast<double>(64 * set_words_);  // anything else is missing
+            const bool known = values[i] >= 0 && values[i] < static_cast<Number>(64 * set_words_);  // anything else is missing
             codes[i] = known ? static_cast<Code>(values[i]) : kMissingCode;
         }
     }
@@ -329,7 +336,8 @@ class CodedTrees {
     std::vector<Node> nodes_;
     std::vector<Code> limits_;  // of each node: codes up to this go left (+ 1 where missing goes left)
     Thresholds thresholds_;     // of each feature, padded with infinity to 2^b - 1
-    std::vector<SearchTable> tables_;  // the same for bytes
+    std::vector<SearchTable<double>> tables_;  // the same for bytes
+    std::vector<SearchTable<float>> float_tables_;
     std::vector<uint8_t> is_category_;
     std::vector<size_t> used_;  // features that some node reads
     size_t set_words_ = 0;

@@ -50,6 +50,7 @@ struct Kernels {
     // How many numbers of a SearchTable are below each x, 255 for NaN: 16 sorted numbers, or the last ones of 16 runs of 16
     // and then these runs.                                                                       OUT codes (n)
     void (*count_below)(const double* numbers, bool is_wide, const double* x, size_t n, uint8_t* codes);
+    void (*count_below_float)(const float* numbers, bool is_wide, const float* x, size_t n, uint8_t* codes);
 };
 
 // The kernels called `name` ("portable", "baseline", "avx2", "avx512"), or the best this machine has for "auto".

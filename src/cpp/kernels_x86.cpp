@@ -121,6 +121,24 @@ SSE2 void sse2_count_below(const double* numbers, bool is_wide, const double* x,
     }
 }
 
+SSE2 uint32_t sse2_below(const float* numbers, float x) {
+    const __m128 value = _mm_set1_ps(x);
+    __m128i found = _mm_setzero_si128();  // minus the number of those below, in four parts
+    for (int i = 0; i < kSearchWidth; i += 4)
+        found = _mm_add_epi32(found, _mm_castps_si128(_mm_cmplt_ps(_mm_loadu_ps(numbers + i), value)));
+    found = _mm_add_epi32(found, _mm_unpackhi_epi64(found, found));
+    return static_cast<uint32_t>(-(_mm_cvtsi128_si32(found) + _mm_cvtsi128_si32(_mm_shuffle_epi32(found, 1))));
+}
+
+SSE2 void sse2_count_below_float(const float* numbers, bool is_wide, const float* x, size_t n, uint8_t* codes) {
+    const float* runs = numbers + (is_wide ? kSearchWidth : 0);
+    for (size_t i = 0; i < n; ++i) {
+        const uint32_t run = is_wide ? kSearchWidth * sse2_below(numbers, x[i]) : 0;
+        const uint32_t found = run + sse2_below(runs + run, x[i]);
+        codes[i] = x[i] == x[i] ? static_cast<uint8_t>(found) : kNotANumber;
+    }
+}
+
 SSE2 __m128d sse2_pick(__m128d where, __m128d a, __m128d b) { return _mm_or_pd(_mm_and_pd(where, a), _mm_andnot_pd(where, b)); }
 
 void sse2_advance_bisections(const double* left_value, const double* right_value, const double* last, size_t n, int step,
@@ -271,6 +289,22 @@ AVX2 uint32_t avx2_below(const double* numbers, double x) {
 
 AVX2 void avx2_count_below(const double* numbers, bool is_wide, const double* x, size_t n, uint8_t* codes) {
     const double* runs = numbers + (is_wide ? kSearchWidth : 0);
+    for (size_t i = 0; i < n; ++i) {
+        const uint32_t run = is_wide ? kSearchWidth * avx2_below(numbers, x[i]) : 0;
+        const uint32_t found = run + avx2_below(runs + run, x[i]);
+        codes[i] = x[i] == x[i] ? static_cast<uint8_t>(found) : kNotANumber;
+    }
+}
+
+AVX2 uint32_t avx2_below(const float* numbers, float x) {
+    const __m256 value = _mm256_set1_ps(x);
+    const auto low = static_cast<uint32_t>(_mm256_movemask_ps(_mm256_cmp_ps(_mm256_loadu_ps(numbers), value, _CMP_LT_OQ)));
+    const auto high = static_cast<uint32_t>(_mm256_movemask_ps(_mm256_cmp_ps(_mm256_loadu_ps(numbers + 8), value, _CMP_LT_OQ)));
+    return static_cast<uint32_t>(_mm_popcnt_u32(low | high << 8));
+}
+
+AVX2 void avx2_count_below_float(const float* numbers, bool is_wide, const float* x, size_t n, uint8_t* codes) {
+    const float* runs = numbers + (is_wide ? kSearchWidth : 0);
     for (size_t i = 0; i < n; ++i) {
         const uint32_t run = is_wide ? kSearchWidth * avx2_below(numbers, x[i]) : 0;
         const uint32_t found = run + avx2_below(runs + run, x[i]);
@@ -450,6 +484,27 @@ AVX512 void avx512_count_below(const double* numbers, bool is_wide, const double
     }
 }
 
+AVX512 uint32_t avx512_below(__m512 numbers, float x) {
+    return static_cast<uint32_t>(_mm_popcnt_u32(_mm512_cmp_ps_mask(numbers, _mm512_set1_ps(x), _CMP_LT_OQ)));
+}
+
+AVX512 void avx512_count_below_float(const float* numbers, bool is_wide, const float* x, size_t n, uint8_t* codes) {
+    const __m512 first = _mm512_loadu_ps(numbers);
+    if (is_wide)
+        for (size_t i = 0; i < n; ++i) {
+            const uint32_t run = kSearchWidth * avx512_below(first, x[i]);
+            codes[i] = static_cast<uint8_t>(run + avx512_below(_mm512_loadu_ps(numbers + kSearchWidth + run), x[i]));
+        }
+    else
+        for (size_t i = 0; i < n; ++i) codes[i] = static_cast<uint8_t>(avx512_below(first, x[i]));
+    for (size_t i = 0; i < n; i += 16) {  // nothing is below NaN so far
+        const auto some = static_cast<__mmask16>(first_bits(n - i));
+        const __m512 values = _mm512_maskz_loadu_ps(some, x + i);
+        const __mmask16 not_numbers = _mm512_cmp_ps_mask(values, values, _CMP_UNORD_Q);
+        if (not_numbers) _mm_mask_storeu_epi8(codes + i, not_numbers, _mm_set1_epi8(static_cast<char>(kNotANumber)));
+    }
+}
+
 AVX512 void avx512_advance_bisections(const double* left_value, const double* right_value, const double* last, size_t n, int step,
                         double* below, double* left_above, double* right_below) {
     const __m512d stride = _mm512_set1_pd(step);
@@ -478,11 +533,11 @@ void sse2_range(const uint8_t* column, size_t n, uint8_t shift, uint8_t* least, 
 }  // namespace
 
 const Kernels kBaselineKernels = {InstructionSet::baseline,         sse2_count_by_class, sse2_mark_le, sse2_partition,
-                                  sse2_mark_le_small, sse2_count_small, sse2_count_small_many, sse2_count_by_class_many, sse2_advance_bisections,    sse2_range, sse2_part_bits, sse2_list_bits, sse2_count_below};
+                                  sse2_mark_le_small, sse2_count_small, sse2_count_small_many, sse2_count_by_class_many, sse2_advance_bisections,    sse2_range, sse2_part_bits, sse2_list_bits, sse2_count_below, sse2_count_below_float};
 const Kernels kAvx2Kernels = {InstructionSet::avx2,             avx2_count_by_class, avx2_mark_le, avx2_partition,
-                              avx2_mark_le_small, avx2_count_small, avx2_count_small_many, avx2_count_by_class_many, avx2_advance_bisections,    avx2_range, avx2_part_bits, avx2_list_bits, avx2_count_below};
+                              avx2_mark_le_small, avx2_count_small, avx2_count_small_many, avx2_count_by_class_many, avx2_advance_bisections,    avx2_range, avx2_part_bits, avx2_list_bits, avx2_count_below, avx2_count_below_float};
 const Kernels kAvx512Kernels = {InstructionSet::avx512,           avx512_count_by_class, avx512_mark_le, avx512_partition,
-                                avx512_mark_le_small, avx512_count_small, avx512_count_small_many, avx512_count_by_class_many, avx512_advance_bisections,  avx2_range, avx512_part_bits, avx512_list_bits, avx512_count_below};
+                                avx512_mark_le_small, avx512_count_small, avx512_count_small_many, avx512_count_by_class_many, avx512_advance_bisections,  avx2_range, avx512_part_bits, avx512_list_bits, avx512_count_below, avx512_count_below_float};
 
 }  // namespace frugal
 #endif
