@@ -16,6 +16,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "aligned_array.hpp"
 #include "columns.hpp"
 #include "kernels.hpp"
 #include "search_table.hpp"
@@ -40,7 +41,7 @@ template <class Code>
 class Block {
   public:
     Block(size_t n_rows, size_t n_features, size_t n_words)
-        : stride_(n_rows), n_words_(n_words), codes_(n_rows * n_features + kPadding), all_(n_rows), path_(n_words, 0) {
+        : stride_((n_rows + 63) / 64 * 64), n_words_(n_words), codes_(stride_ * n_features + kPadding), all_(n_rows), path_(n_words, 0) {
         std::iota(all_.begin(), all_.end(), BlockRow{0});
         for (auto& buffer : parted_) buffer.resize(n_rows + kListPadding);
     }
@@ -76,7 +77,7 @@ class Block {
     static constexpr size_t kListPadding = 32;  // Kernels::list_bits writes a little more
 
     size_t stride_, n_words_;
-    std::vector<Code> codes_;  // (n_features, n_rows)
+    AlignedArray<Code> codes_;  // (n_features, stride)
     std::vector<BlockRow> all_, parted_[2];
     std::vector<uint64_t> sets_, path_;
 };
@@ -131,7 +132,7 @@ inline size_t largest_code(const TreeArrays& trees, const Thresholds& thresholds
 template <class Code>
 class CodedTrees {
     static constexpr bool is_byte = sizeof(Code) == 1;
-    static constexpr size_t kReadRows = 64;  // rows that stay in the cache while their columns are read
+    static constexpr size_t kReadRows = is_byte ? 256 : 64;  // rows that stay in the cache while their columns are read
     static constexpr Code kMissingCode = std::numeric_limits<Code>::max();  // larger than every limit, and + 1 wraps to 0
 
   public:

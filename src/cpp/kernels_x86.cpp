@@ -457,15 +457,16 @@ AVX512 uint32_t avx512_part_bits(const uint8_t* column, size_t n, uint8_t shift,
 }
 
 AVX512 void avx512_list_bits(const uint64_t* bits, size_t n_words, uint16_t* places) {
-    __m512i numbers = _mm512_cvtepu8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(kFirstNumbers)));
-    const __m512i next = _mm512_set1_epi16(32);
-    for (size_t w = 0; w < n_words; ++w)
-        for (int half = 0; half < 2; ++half) {
+    const __m512i numbers = _mm512_cvtepu8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(kFirstNumbers)));
+    for (size_t w = 0; w < n_words; ++w) {
+        if (bits[w] == 0) continue;  // neighbouring rows are often alike, and go the same way
+        for (size_t half = 0; half < 2; ++half) {
             const auto word = static_cast<uint32_t>(bits[w] >> (32 * half));
-            _mm512_storeu_si512(places, _mm512_maskz_compress_epi16(word, numbers));
+            const __m512i these = _mm512_add_epi16(numbers, _mm512_set1_epi16(static_cast<short>(64 * w + 32 * half)));
+            _mm512_storeu_si512(places, _mm512_maskz_compress_epi16(word, these));
             places += _mm_popcnt_u32(word);
-            numbers = _mm512_add_epi16(numbers, next);
         }
+    }
 }
 
 AVX512 uint32_t avx512_below(const double* numbers, double x) {
@@ -484,24 +485,56 @@ AVX512 void avx512_count_below(const double* numbers, bool is_wide, const double
     }
 }
 
-AVX512 uint32_t avx512_below(__m512 numbers, float x) {
-    return static_cast<uint32_t>(_mm_popcnt_u32(_mm512_cmp_ps_mask(numbers, _mm512_set1_ps(x), _CMP_LT_OQ)));
+// How many of 16 sorted numbers are below each x, at most 15: four halvings.
+AVX512 __m512i avx512_below16(__m512 numbers, __m512 x) {
+    __m512i found = _mm512_setzero_si512();
+    for (int half = 8; half >= 1; half /= 2) {
+        const __m512i place = _mm512_add_epi32(found, _mm512_set1_epi32(half - 1));
+        const __m512 middle = _mm512_maskz_permutexvar_ps(0xFFFF, place, numbers);  // without maskz gcc 12 warns
+        const __mmask16 behind = _mm512_cmp_ps_mask(middle, x, _CMP_LT_OQ);
+        found = _mm512_mask_add_epi32(found, behind, found, _mm512_set1_epi32(half));
+    }
+    return found;
+}
+
+// codes: those of up to 16 values, where NaN is below everything so far.
+AVX512 void avx512_mark_nan(__mmask16 some, __m512 values, uint8_t* codes) {
+    const __mmask16 not_numbers = _mm512_mask_cmp_ps_mask(some, values, values, _CMP_UNORD_Q);
+    if (not_numbers) _mm_mask_storeu_epi8(codes, not_numbers, _mm_set1_epi8(static_cast<char>(kNotANumber)));
+}
+
+AVX512 void avx512_count_below_16(const float* numbers, const float* x, size_t n, uint8_t* codes) {
+    const __m512 all = _mm512_loadu_ps(numbers), last = _mm512_set1_ps(numbers[15]);
+    for (size_t i = 0; i < n; i += 16) {
+        const auto some = static_cast<__mmask16>(first_bits(n - i));
+        const __m512 values = _mm512_maskz_loadu_ps(some, x + i);
+        const __m512i found = avx512_below16(all, values);
+        const __mmask16 behind = _mm512_cmp_ps_mask(last, values, _CMP_LT_OQ);
+        _mm_mask_storeu_epi8(codes + i, some, _mm512_maskz_cvtepi32_epi8(some, _mm512_mask_add_epi32(found, behind, found, _mm512_set1_epi32(1))));
+        avx512_mark_nan(some, values, codes + i);
+    }
 }
 
 AVX512 void avx512_count_below_float(const float* numbers, bool is_wide, const float* x, size_t n, uint8_t* codes) {
-    const __m512 first = _mm512_loadu_ps(numbers);
-    if (is_wide)
-        for (size_t i = 0; i < n; ++i) {
-            const uint32_t run = kSearchWidth * avx512_below(first, x[i]);
-            codes[i] = static_cast<uint8_t>(run + avx512_below(_mm512_loadu_ps(numbers + kSearchWidth + run), x[i]));
+    if (!is_wide) return avx512_count_below_16(numbers, x, n, codes);
+    const __m512 ends = _mm512_loadu_ps(numbers);
+    const float* runs = numbers + kSearchWidth;
+    alignas(64) uint32_t run[64];
+    for (size_t begin = 0; begin < n; begin += 64) {
+        const size_t end = std::min(n, begin + 64);
+        for (size_t i = begin; i < end; i += 16) {
+            const __m512 values = _mm512_maskz_loadu_ps(static_cast<__mmask16>(first_bits(end - i)), x + i);
+            _mm512_store_si512(run + (i - begin), _mm512_maskz_slli_epi32(0xFFFF, avx512_below16(ends, values), 4));
         }
-    else
-        for (size_t i = 0; i < n; ++i) codes[i] = static_cast<uint8_t>(avx512_below(first, x[i]));
-    for (size_t i = 0; i < n; i += 16) {  // nothing is below NaN so far
-        const auto some = static_cast<__mmask16>(first_bits(n - i));
-        const __m512 values = _mm512_maskz_loadu_ps(some, x + i);
-        const __mmask16 not_numbers = _mm512_cmp_ps_mask(values, values, _CMP_UNORD_Q);
-        if (not_numbers) _mm_mask_storeu_epi8(codes + i, not_numbers, _mm_set1_epi8(static_cast<char>(kNotANumber)));
+        for (size_t i = begin; i < end; ++i) {
+            const uint32_t first = run[i - begin];
+            const __mmask16 below = _mm512_cmp_ps_mask(_mm512_loadu_ps(runs + first), _mm512_set1_ps(x[i]), _CMP_LT_OQ);
+            codes[i] = static_cast<uint8_t>(first + static_cast<uint32_t>(_mm_popcnt_u32(_cvtmask16_u32(below))));
+        }
+        for (size_t i = begin; i < end; i += 16) {
+            const auto some = static_cast<__mmask16>(first_bits(end - i));
+            avx512_mark_nan(some, _mm512_maskz_loadu_ps(some, x + i), codes + i);
+        }
     }
 }
 

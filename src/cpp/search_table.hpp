@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <limits>
 #include <type_traits>
-#include <vector>
 
+#include "aligned_array.hpp"
 #include "kernels.hpp"
 
 namespace frugal {
@@ -30,7 +30,7 @@ class SearchTable {
     SearchTable(const double* begin, const double* end) : is_wide_(end - begin > kSearchWidth) {
         const size_t before = is_wide_ ? kSearchWidth : 0;
         numbers_.assign(before + (is_wide_ ? kSearchWidth * kSearchWidth : kSearchWidth), std::numeric_limits<Number>::infinity());
-        std::transform(begin, end, numbers_.begin() + static_cast<std::ptrdiff_t>(before), [](double number) {
+        std::transform(begin, end, numbers_.data() + before, [](double number) {
             if constexpr (std::is_same_v<Number, float>) return round_down(number);
             else return number;
         });
@@ -47,7 +47,7 @@ class SearchTable {
 
   private:
     bool is_wide_ = false;
-    std::vector<Number> numbers_;
+    AlignedArray<Number> numbers_;
 };
 
 }  // namespace frugal
