@@ -20,6 +20,7 @@
 #include "columns.hpp"
 #include "kernels.hpp"
 #include "search_table.hpp"
+#include "threshold_ranks.hpp"
 
 namespace frugal {
 
@@ -99,24 +100,11 @@ struct TreeArrays {
 // Of each feature its distinct thresholds, sorted.
 using Thresholds = std::vector<std::vector<double>>;
 
-inline void sort_distinct(std::vector<double>& values) {
-    std::sort(values.begin(), values.end());
-    values.erase(std::unique(values.begin(), values.end()), values.end());
-}
-
-// Most thresholds occur many times: duplicates go whenever they might have become half, and memory stays small.
-inline Thresholds collect_thresholds(const TreeArrays& trees) {
-    Thresholds found(trees.n_features);
-    std::vector<size_t> full(trees.n_features, 1024);
-    for (size_t i = 0; i < trees.n_nodes; ++i) {
-        if (trees.feature[i] < 0 || trees.set_of(i) >= 0) continue;
-        const auto f = static_cast<size_t>(trees.feature[i]);
-        found[f].push_back(trees.threshold[i]);
-        if (found[f].size() < full[f]) continue;
-        sort_distinct(found[f]);
-        full[f] = std::max<size_t>(1024, 2 * found[f].size());
-    }
-    for (auto& values : found) sort_distinct(values);
+// Of each feature the ranks of its thresholds.
+inline std::vector<ThresholdRanks> collect_thresholds(const TreeArrays& trees) {
+    std::vector<ThresholdRanks> found(trees.n_features);
+    for (size_t i = 0; i < trees.n_nodes; ++i)
+        if (trees.feature[i] >= 0 && trees.set_of(i) < 0) found[static_cast<size_t>(trees.feature[i])].insert(trees.threshold[i]);
     return found;
 }
 
@@ -142,11 +130,11 @@ class CodedTrees {
 
     static bool can_hold(size_t largest_code) { return largest_code < kMissingCode; }
 
-    CodedTrees(const TreeArrays& trees, Thresholds&& thresholds)
+    CodedTrees(const TreeArrays& trees, const std::vector<ThresholdRanks>& ranks, Thresholds&& thresholds)
         : thresholds_(std::move(thresholds)), is_category_(trees.n_features, 0), set_words_(trees.set_words) {
         nodes_.resize(trees.n_nodes);
         limits_.resize(trees.n_nodes);
-        for (size_t i = 0; i < trees.n_nodes; ++i) add_node(trees, i);
+        for (size_t i = 0; i < trees.n_nodes; ++i) add_node(trees, ranks, i);
         if (!set_of_.empty()) sets_.assign(trees.category_sets, trees.category_sets + trees.n_sets * set_words_);
         for (size_t f = 0; f < trees.n_features; ++f) {
             if (is_category_[f] || !thresholds_[f].empty()) used_.push_back(f);
@@ -196,7 +184,7 @@ class CodedTrees {
     static constexpr uint32_t kLeaf = (uint32_t{1} << 30) - 1;
     static_assert(sizeof(Node) == 8);
 
-    void add_node(const TreeArrays& trees, size_t i) {
+    void add_node(const TreeArrays& trees, const std::vector<ThresholdRanks>& ranks, size_t i) {
         const auto right = static_cast<uint32_t>(trees.right[i]);
         if (trees.feature[i] < 0) {
             nodes_[i] = {right, kLeaf, 0, 0};
@@ -211,8 +199,7 @@ class CodedTrees {
             set_of_[i] = trees.set_of(i);
             return;
         }
-        const auto place = std::lower_bound(thresholds_[f].begin(), thresholds_[f].end(), trees.threshold[i]) - thresholds_[f].begin();
-        limits_[i] = static_cast<Code>(static_cast<size_t>(place) + missing_left);
+        limits_[i] = static_cast<Code>(ranks[f].rank_of(trees.threshold[i]) + missing_left);
     }
 
     // The least 2^b - 1 that is not smaller: a search of b halvings then needs no bounds.

@@ -47,6 +47,9 @@ struct Kernels {
     uint32_t (*part_bits)(const uint8_t* column, size_t n, uint8_t shift, uint8_t t, uint64_t* rows, uint64_t* left);
     // The places of the bits, in order.                                                          OUT places, and up to 31 more
     void (*list_bits)(const uint64_t* bits, size_t n_words, uint16_t* places);
+    // Copies from[places[i]], where no place is before another and offsets[i] is the last byte of places[i] - the first place of
+    // the same 64.                                                                               OUT to (n), and up to 63 more
+    void (*take_in_order)(const uint8_t* from, const uint32_t* places, const uint8_t* offsets, size_t n, uint8_t* to);
     // How many numbers of a SearchTable are below each x, 255 for NaN: 16 sorted numbers, or the last ones of 16 runs of 16
     // and then these runs.                                                                       OUT codes (n)
     void (*count_below)(const double* numbers, bool is_wide, const double* x, size_t n, uint8_t* codes);

@@ -469,6 +469,21 @@ AVX512 void avx512_list_bits(const uint64_t* bits, size_t n_words, uint16_t* pla
     }
 }
 
+// 64 rows of a bootstrap sample rarely reach over more than 128 rows: two registers hold them all.
+AVX512 void avx512_take_in_order(const uint8_t* from, const uint32_t* places, const uint8_t* offsets, size_t n, uint8_t* to) {
+    for (size_t i = 0; i < n; i += 64) {
+        const size_t upto = std::min(n, i + 64);
+        if (places[upto - 1] - places[i] < 128) {
+            const uint8_t* first = from + places[i];
+            const __m512i found = _mm512_permutex2var_epi8(_mm512_loadu_si512(first), _mm512_loadu_si512(offsets + i),
+                                                           _mm512_loadu_si512(first + 64));
+            _mm512_storeu_si512(to + i, found);
+        } else {
+            for (size_t j = i; j < upto; ++j) to[j] = from[places[j]];
+        }
+    }
+}
+
 AVX512 uint32_t avx512_below(const double* numbers, double x) {
     const __m512d value = _mm512_set1_pd(x);
     const uint32_t low = _mm512_cmp_pd_mask(_mm512_loadu_pd(numbers), value, _CMP_LT_OQ);
@@ -555,6 +570,10 @@ AVX512 void avx512_advance_bisections(const double* left_value, const double* ri
 
 void sse2_list_bits(const uint64_t* bits, size_t n_words, uint16_t* places) { kPortableKernels.list_bits(bits, n_words, places); }
 
+void plain_take_in_order(const uint8_t* from, const uint32_t* places, const uint8_t* offsets, size_t n, uint8_t* to) {
+    kPortableKernels.take_in_order(from, places, offsets, n, to);
+}
+
 // Byte moves below eight rows and the range of a column are not worth an SSE2 version of their own.
 void sse2_partition(uint8_t* column, size_t n, const uint64_t* bits, uint8_t* scratch) {
     kPortableKernels.partition(column, n, bits, scratch);
@@ -566,11 +585,11 @@ void sse2_range(const uint8_t* column, size_t n, uint8_t shift, uint8_t* least, 
 }  // namespace
 
 const Kernels kBaselineKernels = {InstructionSet::baseline,         sse2_count_by_class, sse2_mark_le, sse2_partition,
-                                  sse2_mark_le_small, sse2_count_small, sse2_count_small_many, sse2_count_by_class_many, sse2_advance_bisections,    sse2_range, sse2_part_bits, sse2_list_bits, sse2_count_below, sse2_count_below_float};
+                                  sse2_mark_le_small, sse2_count_small, sse2_count_small_many, sse2_count_by_class_many, sse2_advance_bisections,    sse2_range, sse2_part_bits, sse2_list_bits, plain_take_in_order, sse2_count_below, sse2_count_below_float};
 const Kernels kAvx2Kernels = {InstructionSet::avx2,             avx2_count_by_class, avx2_mark_le, avx2_partition,
-                              avx2_mark_le_small, avx2_count_small, avx2_count_small_many, avx2_count_by_class_many, avx2_advance_bisections,    avx2_range, avx2_part_bits, avx2_list_bits, avx2_count_below, avx2_count_below_float};
+                              avx2_mark_le_small, avx2_count_small, avx2_count_small_many, avx2_count_by_class_many, avx2_advance_bisections,    avx2_range, avx2_part_bits, avx2_list_bits, plain_take_in_order, avx2_count_below, avx2_count_below_float};
 const Kernels kAvx512Kernels = {InstructionSet::avx512,           avx512_count_by_class, avx512_mark_le, avx512_partition,
-                                avx512_mark_le_small, avx512_count_small, avx512_count_small_many, avx512_count_by_class_many, avx512_advance_bisections,  avx2_range, avx512_part_bits, avx512_list_bits, avx512_count_below, avx512_count_below_float};
+                                avx512_mark_le_small, avx512_count_small, avx512_count_small_many, avx512_count_by_class_many, avx512_advance_bisections,  avx2_range, avx512_part_bits, avx512_list_bits, avx512_take_in_order, avx512_count_below, avx512_count_below_float};
 
 }  // namespace frugal
 #endif

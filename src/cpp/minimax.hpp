@@ -17,6 +17,7 @@
 #include "bisections.hpp"
 #include "categories.hpp"
 #include "choice.hpp"
+#include "class_order.hpp"
 #include "kernels.hpp"
 #include "prices.hpp"
 #include "random.hpp"
@@ -26,19 +27,6 @@
 namespace frugal {
 
 constexpr size_t kSideBySide = 1024;  // rows; above, counting takes longer than deciding, and stopping early pays
-
-// Rows of the training data sorted by class; made once for all trees.
-struct ClassOrder {
-    std::vector<uint32_t> rows;
-    std::vector<uint8_t> has_missing;  // (n_features)
-
-    explicit ClassOrder(const TrainingData& data) : rows(data.n_rows), has_missing(data.n_features) {
-        std::iota(rows.begin(), rows.end(), 0u);
-        std::stable_sort(rows.begin(), rows.end(), [&](uint32_t a, uint32_t b) { return data.labels[a] < data.labels[b]; });
-        for (size_t f = 0; f < data.n_features; ++f)
-            has_missing[f] = std::memchr(data.column(f), kMissing, data.n_rows) != nullptr;
-    }
-};
 
 template <class Impurity, int K = 0>
 class MinimaxGrower {
@@ -114,13 +102,7 @@ class MinimaxGrower {
         seed_ = seed;
         tree_.start(k_);
         prices_.reset_tree();
-        sample_.clear();
-        std::fill(counts_.begin(), counts_.end(), 0u);
-        for (uint32_t row : order_.rows)
-            for (uint16_t d = 0; d < draws[row]; ++d) {
-                sample_.push_back(row);
-                ++counts_[static_cast<size_t>(data_.labels[row])];
-            }
+        sample_.draw(order_, draws, counts_);
         const size_t n = sample_.size();
         if (n + kPadding > stride_) {
             stride_ = (n + kPadding + 63) / 64 * 64;
@@ -128,11 +110,7 @@ class MinimaxGrower {
             scratch_.assign(stride_ + kPadding, 0);
             bits_.assign(stride_ / 64 + 2, 0);
         }
-        for (uint32_t f = 0; f < data_.n_features; ++f) {
-            const uint8_t* from = data_.column(f);
-            uint8_t* to = column(f);
-            for (size_t i = 0; i < n; ++i) to[i] = from[sample_[i]];
-        }
+        for (uint32_t f = 0; f < data_.n_features; ++f) sample_.copy(order_.column(f), kernels_, column(f));
         candidates_.clear();
         pending_.clear();
         pending_counts_.clear();
@@ -681,7 +659,7 @@ class MinimaxGrower {
     size_t stride_ = 0;
     std::vector<uint8_t> columns_, scratch_;  // (n_features, stride), the sample's codes
     std::vector<uint64_t> bits_;              // which rows of the node go left
-    std::vector<uint32_t> sample_;
+    ClassSample sample_;
     std::vector<Candidate> candidates_;       // lists of pending nodes, one behind the other
     std::vector<Candidate> children_candidates_;
     std::vector<Pending> pending_;

@@ -203,14 +203,16 @@ class Router {
 
     // Forests grown from bins fit bytes; those of other libraries may have a threshold for every value.
     void choose_codes(const TreeArrays& trees) {
-        Thresholds thresholds = collect_thresholds(trees);
+        std::vector<ThresholdRanks> ranks = collect_thresholds(trees);
+        Thresholds thresholds(n_features_);
+        for (size_t f = 0; f < n_features_; ++f) thresholds[f] = ranks[f].sort();
         const size_t largest = largest_code(trees, thresholds);
         if (CodedTrees<uint8_t>::can_hold(largest))
-            trees_.emplace<CodedTrees<uint8_t>>(trees, std::move(thresholds));
+            trees_.emplace<CodedTrees<uint8_t>>(trees, ranks, std::move(thresholds));
         else if (CodedTrees<uint16_t>::can_hold(largest))
-            trees_.emplace<CodedTrees<uint16_t>>(trees, std::move(thresholds));
+            trees_.emplace<CodedTrees<uint16_t>>(trees, ranks, std::move(thresholds));
         else
-            trees_.emplace<CodedTrees<uint32_t>>(trees, std::move(thresholds));
+            trees_.emplace<CodedTrees<uint32_t>>(trees, ranks, std::move(thresholds));
     }
 
     StridedMatrix checked(const AnyMatrix& x) const {
