@@ -46,6 +46,12 @@ struct Bisections {
         probe.resize(padded);
     }
 
+    // For whoever finds all results at once.
+    void expect_results() {
+        for (auto* results : {&below, &left_above, &right_below})
+            if (results->size() < size()) results->resize(size());
+    }
+
     // The largest power of two that is needed: thresholds -1 .. n - 1 are told apart by steps up to it.
     int first_step() const {
         int step = 1;

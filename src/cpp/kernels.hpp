@@ -41,6 +41,12 @@ struct Kernels {
     // A probe past the last threshold says nothing.
     void (*advance_bisections)(const double* left_value, const double* right_value, const double* last, size_t n, int step,
                                double* below, double* left_above, double* right_below);
+    // Bisects n columns of a small node without missing values, as count_small_many and advance_bisections do step by step, for
+    // F = sum over i != j of n_i n_j; nullptr where it is not worth having. n_thresholds do not rise.
+    // A side that no threshold gives has F(node).                                                OUT below, left_above, right_below (n)
+    void (*bisect_small_pairs)(const uint8_t* base, size_t stride, const uint32_t* features, const int* n_thresholds, size_t n,
+                               uint64_t rows, const uint64_t* class_rows, int k, double* below, double* left_above,
+                               double* right_below);
     // Least and largest of uint8(code + shift).
     void (*range)(const uint8_t* column, size_t n, uint8_t shift, uint8_t* least, uint8_t* largest);
     // Parts a set of rows, bits of (n / 64, rounded up): those with a code <= t go to `left`, the others stay. Returns how many went.

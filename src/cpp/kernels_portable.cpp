@@ -142,6 +142,6 @@ void count_below(const Number* numbers, bool is_wide, const Number* x, size_t n,
 
 }  // namespace
 
-const Kernels kPortableKernels = {InstructionSet::portable, count_by_class, mark_le, partition, mark_le_small, count_small, count_small_many, count_by_class_many, advance_bisections, range, part_bits, list_bits, take_in_order, count_below<double>, count_below<float>};
+const Kernels kPortableKernels = {InstructionSet::portable, count_by_class, mark_le, partition, mark_le_small, count_small, count_small_many, count_by_class_many, advance_bisections, nullptr, range, part_bits, list_bits, take_in_order, count_below<double>, count_below<float>};
 
 }  // namespace frugal

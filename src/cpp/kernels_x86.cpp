@@ -16,6 +16,53 @@ namespace {
 
 inline uint64_t first_bits(size_t n) { return n >= 64 ? ~uint64_t{0} : (uint64_t{1} << n) - 1; }
 
+// The rows of a small node by class, and how many pairs of rows of different classes there are on both sides of a split. K:
+// number of classes if it is known when compiling, or 0.
+template <int K>
+struct SmallClasses {
+    const uint64_t* rows;
+    const int* sizes;
+    int k;
+
+    struct Pairs {
+        int left, right;  // twice the number of pairs
+    };
+
+    FRUGAL_AVX2 Pairs split(uint64_t left_rows) const {
+        if constexpr (K == 2) {
+            const auto a = static_cast<int>(_mm_popcnt_u64(left_rows & rows[0])), b = static_cast<int>(_mm_popcnt_u64(left_rows & rows[1]));
+            return {2 * a * b, 2 * (sizes[0] - a) * (sizes[1] - b)};
+        }
+        // Pairs of equal classes are left out of all pairs.
+        int left = 0, right = 0, left_equal = 0, right_equal = 0;
+        for (int c = 0; c < k; ++c) {
+            const auto a = static_cast<int>(_mm_popcnt_u64(left_rows & rows[c])), b = sizes[c] - a;
+            left += a;
+            right += b;
+            left_equal += a * a;
+            right_equal += b * b;
+        }
+        return {left * left - left_equal, right * right - right_equal};
+    }
+};
+
+// Bisections of several columns in step: each waits for its last comparison, and another can go on meanwhile.
+constexpr size_t kBisectedTogether = 4;
+
+struct SmallBisection {
+    int below = -1, last, left_above, right_below;
+
+    FRUGAL_AVX2 uint8_t aim(int step) const { return static_cast<uint8_t>(std::min(below + step, last)); }
+
+    template <class Pairs>
+    FRUGAL_AVX2 void advance(Pairs at, int step) {
+        const bool is_real = below + step <= last, crossed = at.left >= at.right;
+        left_above = is_real && crossed ? at.left : left_above;
+        right_below = is_real && !crossed ? at.right : right_below;
+        below = is_real && !crossed ? below + step : below;
+    }
+};
+
 // ---------------------------------------------------------------- SSE2
 
 SSE2 uint64_t sse2_mark64(const uint8_t* column, uint8_t shift, uint8_t t) {
@@ -327,6 +374,53 @@ AVX2 void avx2_advance_bisections(const double* left_value, const double* right_
     }
 }
 
+template <size_t kTogether, int K>
+AVX2 void avx2_bisect_some(const uint8_t* base, size_t stride, const uint32_t* features, const int* n_thresholds,
+                             const SmallClasses<K>& classes, int nothing, double* below, double* left_above, double* right_below) {
+    SmallBisection each[kTogether];
+    const uint8_t* columns[kTogether];
+    for (size_t j = 0; j < kTogether; ++j) {
+        each[j].last = n_thresholds[j] - 1;
+        each[j].left_above = each[j].right_below = nothing;
+        columns[j] = base + features[j] * stride;
+    }
+    int step = 1;
+    while (2 * step <= n_thresholds[0]) step *= 2;
+    for (; step >= 1; step /= 2)
+        for (size_t j = 0; j < kTogether; ++j) each[j].advance(classes.split(avx2_mark64(columns[j], 0, each[j].aim(step))), step);
+    for (size_t j = 0; j < kTogether; ++j) {
+        below[j] = each[j].below;
+        left_above[j] = each[j].left_above;
+        right_below[j] = each[j].right_below;
+    }
+}
+
+template <int K>
+AVX2 void avx2_bisect_all(const uint8_t* base, size_t stride, const uint32_t* features, const int* n_thresholds, size_t n,
+                            const SmallClasses<K>& classes, double* below, double* left_above, double* right_below) {
+    const int nothing = classes.split(0).right;
+    size_t i = 0;
+    for (; i + kBisectedTogether <= n; i += kBisectedTogether)
+        avx2_bisect_some<kBisectedTogether>(base, stride, features + i, n_thresholds + i, classes, nothing, below + i, left_above + i, right_below + i);
+    for (; i < n; ++i)
+        avx2_bisect_some<1>(base, stride, features + i, n_thresholds + i, classes, nothing, below + i, left_above + i, right_below + i);
+}
+
+AVX2 void avx2_bisect_small_pairs(const uint8_t* base, size_t stride, const uint32_t* features, const int* n_thresholds, size_t n,
+                                    uint64_t rows, const uint64_t* class_rows, int k, double* below, double* left_above, double* right_below) {
+    uint64_t own[kSmallNode + 1];
+    int sizes[kSmallNode + 1], n_present = 0;
+    for (int c = 0; c < k; ++c) {
+        own[n_present] = rows & class_rows[c];
+        sizes[n_present] = static_cast<int>(_mm_popcnt_u64(own[n_present]));
+        n_present += sizes[n_present] > 0;  // so that 64 are enough
+    }
+    if (n_present == 2)
+        avx2_bisect_all<2>(base, stride, features, n_thresholds, n, {own, sizes, 2}, below, left_above, right_below);
+    else
+        avx2_bisect_all<0>(base, stride, features, n_thresholds, n, {own, sizes, n_present}, below, left_above, right_below);
+}
+
 AVX2 void avx2_range(const uint8_t* column, size_t n, uint8_t shift, uint8_t* least, uint8_t* largest) {
     uint8_t low = 255, high = 0;
     size_t i = 0;
@@ -568,6 +662,53 @@ AVX512 void avx512_advance_bisections(const double* left_value, const double* ri
     }
 }
 
+template <size_t kTogether, int K>
+AVX512 void avx512_bisect_some(const uint8_t* base, size_t stride, const uint32_t* features, const int* n_thresholds,
+                             const SmallClasses<K>& classes, int nothing, double* below, double* left_above, double* right_below) {
+    SmallBisection each[kTogether];
+    const uint8_t* columns[kTogether];
+    for (size_t j = 0; j < kTogether; ++j) {
+        each[j].last = n_thresholds[j] - 1;
+        each[j].left_above = each[j].right_below = nothing;
+        columns[j] = base + features[j] * stride;
+    }
+    int step = 1;
+    while (2 * step <= n_thresholds[0]) step *= 2;
+    for (; step >= 1; step /= 2)
+        for (size_t j = 0; j < kTogether; ++j) each[j].advance(classes.split(avx512_mark64(columns[j], 0, each[j].aim(step))), step);
+    for (size_t j = 0; j < kTogether; ++j) {
+        below[j] = each[j].below;
+        left_above[j] = each[j].left_above;
+        right_below[j] = each[j].right_below;
+    }
+}
+
+template <int K>
+AVX512 void avx512_bisect_all(const uint8_t* base, size_t stride, const uint32_t* features, const int* n_thresholds, size_t n,
+                            const SmallClasses<K>& classes, double* below, double* left_above, double* right_below) {
+    const int nothing = classes.split(0).right;
+    size_t i = 0;
+    for (; i + kBisectedTogether <= n; i += kBisectedTogether)
+        avx512_bisect_some<kBisectedTogether>(base, stride, features + i, n_thresholds + i, classes, nothing, below + i, left_above + i, right_below + i);
+    for (; i < n; ++i)
+        avx512_bisect_some<1>(base, stride, features + i, n_thresholds + i, classes, nothing, below + i, left_above + i, right_below + i);
+}
+
+AVX512 void avx512_bisect_small_pairs(const uint8_t* base, size_t stride, const uint32_t* features, const int* n_thresholds, size_t n,
+                                    uint64_t rows, const uint64_t* class_rows, int k, double* below, double* left_above, double* right_below) {
+    uint64_t own[kSmallNode + 1];
+    int sizes[kSmallNode + 1], n_present = 0;
+    for (int c = 0; c < k; ++c) {
+        own[n_present] = rows & class_rows[c];
+        sizes[n_present] = static_cast<int>(_mm_popcnt_u64(own[n_present]));
+        n_present += sizes[n_present] > 0;  // so that 64 are enough
+    }
+    if (n_present == 2)
+        avx512_bisect_all<2>(base, stride, features, n_thresholds, n, {own, sizes, 2}, below, left_above, right_below);
+    else
+        avx512_bisect_all<0>(base, stride, features, n_thresholds, n, {own, sizes, n_present}, below, left_above, right_below);
+}
+
 void sse2_list_bits(const uint64_t* bits, size_t n_words, uint16_t* places) { kPortableKernels.list_bits(bits, n_words, places); }
 
 void plain_take_in_order(const uint8_t* from, const uint32_t* places, const uint8_t* offsets, size_t n, uint8_t* to) {
@@ -585,11 +726,11 @@ void sse2_range(const uint8_t* column, size_t n, uint8_t shift, uint8_t* least, 
 }  // namespace
 
 const Kernels kBaselineKernels = {InstructionSet::baseline,         sse2_count_by_class, sse2_mark_le, sse2_partition,
-                                  sse2_mark_le_small, sse2_count_small, sse2_count_small_many, sse2_count_by_class_many, sse2_advance_bisections,    sse2_range, sse2_part_bits, sse2_list_bits, plain_take_in_order, sse2_count_below, sse2_count_below_float};
+                                  sse2_mark_le_small, sse2_count_small, sse2_count_small_many, sse2_count_by_class_many, sse2_advance_bisections, nullptr, sse2_range, sse2_part_bits, sse2_list_bits, plain_take_in_order, sse2_count_below, sse2_count_below_float};
 const Kernels kAvx2Kernels = {InstructionSet::avx2,             avx2_count_by_class, avx2_mark_le, avx2_partition,
-                              avx2_mark_le_small, avx2_count_small, avx2_count_small_many, avx2_count_by_class_many, avx2_advance_bisections,    avx2_range, avx2_part_bits, avx2_list_bits, plain_take_in_order, avx2_count_below, avx2_count_below_float};
+                              avx2_mark_le_small, avx2_count_small, avx2_count_small_many, avx2_count_by_class_many, avx2_advance_bisections, avx2_bisect_small_pairs, avx2_range, avx2_part_bits, avx2_list_bits, plain_take_in_order, avx2_count_below, avx2_count_below_float};
 const Kernels kAvx512Kernels = {InstructionSet::avx512,           avx512_count_by_class, avx512_mark_le, avx512_partition,
-                                avx512_mark_le_small, avx512_count_small, avx512_count_small_many, avx512_count_by_class_many, avx512_advance_bisections,  avx2_range, avx512_part_bits, avx512_list_bits, avx512_take_in_order, avx512_count_below, avx512_count_below_float};
+                                avx512_mark_le_small, avx512_count_small, avx512_count_small_many, avx512_count_by_class_many, avx512_advance_bisections, avx512_bisect_small_pairs, avx2_range, avx512_part_bits, avx512_list_bits, avx512_take_in_order, avx512_count_below, avx512_count_below_float};
 
 }  // namespace frugal
 #endif

@@ -48,6 +48,8 @@ class MinimaxGrower {
           evaluate_two_(values_for<Impurity, 2>(kernels.instruction_set)),
           leaves_out_absent_(K == 0 && !std::is_same_v<Impurity, PolynomialSum> &&
                              std::none_of(data.is_categorical, data.is_categorical + data.n_features, [](uint8_t c) { return c; })),
+          bisects_at_once_(std::is_same_v<Impurity, PlainPairs> && kernels.bisect_small_pairs &&
+                           std::all_of(data.class_weight, data.class_weight + k_, [](double weight) { return weight == 1; })),
           class_rows_(static_cast<size_t>(k_)),
           counts_(static_cast<size_t>(k_)),
           raw_(static_cast<size_t>(k_)),
@@ -278,7 +280,10 @@ class MinimaxGrower {
                 keep(candidate);
             }
         }
-        bisect_side_by_side();
+        if (node.is_small && bisects_at_once_)
+            bisect_at_once();
+        else
+            bisect_side_by_side();
         for (size_t i = 0; i < side_by_side_.size(); ++i) offer_side_by_side(choice, i);
         drop_useless();
     }
@@ -292,6 +297,15 @@ class MinimaxGrower {
         const auto useless = [](const Candidate& candidate) { return !(candidate.bound > 0); };
         children_candidates_.erase(std::remove_if(children_candidates_.begin(), children_candidates_.end(), useless),
                                    children_candidates_.end());
+    }
+
+    // In small nodes most of the time of the steps below goes from hand to hand: counts, impurities, places.
+    void bisect_at_once() {
+        Bisections& all = side_by_side_;
+        all.expect_results();
+        kernels_.bisect_small_pairs(columns_.data() + node_->begin, stride_, all.features.data(), all.n_thresholds.data(), all.size(),
+                                    node_->rows, present_rows_.data(), n_present_, all.below.data(), all.left_above.data(),
+                                    all.right_below.data());
     }
 
     // Several bisections in step. Like bisect(): `below` is the last threshold before the crossing.
@@ -653,6 +667,7 @@ class MinimaxGrower {
     Bisections side_by_side_;
     const ValueFunction<Impurity> evaluate_, evaluate_two_;
     const bool leaves_out_absent_;  // classes that a node does not have; polynomials and categories know classes by number
+    const bool bisects_at_once_;    // small nodes, by a kernel of their own
 
     uint64_t seed_ = 0, node_seed_ = 0;
     Tree tree_;

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <vector>
 
+#include "random.hpp"
+
 namespace frugal {
 
 class ThresholdRanks {
@@ -45,7 +47,7 @@ class ThresholdRanks {
         uint64_t bits;
         std::memcpy(&bits, &threshold, sizeof bits);
         const size_t last = slots_.size() - 1;
-        size_t place = static_cast<size_t>((bits * 0x9E3779B97F4A7C15ull) >> 32) & last;
+        size_t place = static_cast<size_t>(scramble(bits)) & last;
         while (slots_[place].is_used && slots_[place].threshold != threshold) place = (place + 1) & last;
         return slots_[place];
     }
