@@ -49,17 +49,16 @@ struct SmallClasses {
 // Bisections of several columns in step: each waits for its last comparison, and another can go on meanwhile.
 constexpr size_t kBisectedTogether = 4;
 
+// A place past the last threshold has all rows on the left, and so is behind the crossing.
 struct SmallBisection {
-    int below = -1, last, left_above, right_below;
+    int below, left_above, right_below;
 
-    FRUGAL_AVX2 uint8_t aim(int step) const { return static_cast<uint8_t>(std::min(below + step, last)); }
-
-    template <class Pairs>
-    FRUGAL_AVX2 void advance(Pairs at, int step) {
-        const bool is_real = below + step <= last, crossed = at.left >= at.right;
-        left_above = is_real && crossed ? at.left : left_above;
-        right_below = is_real && !crossed ? at.right : right_below;
-        below = is_real && !crossed ? below + step : below;
+    // With masks, since gcc makes branches of conditions, and these cannot be guessed.
+    FRUGAL_AVX2 void advance(int left, int right, int step) {
+        const int before = -static_cast<int>(left < right);
+        below += step & before;
+        left_above ^= (left_above ^ left) & ~before;
+        right_below ^= (right_below ^ right) & before;
     }
 };
 
@@ -380,14 +379,16 @@ AVX2 void avx2_bisect_some(const uint8_t* base, size_t stride, const uint32_t* f
     SmallBisection each[kTogether];
     const uint8_t* columns[kTogether];
     for (size_t j = 0; j < kTogether; ++j) {
-        each[j].last = n_thresholds[j] - 1;
-        each[j].left_above = each[j].right_below = nothing;
+        each[j] = {-1, nothing, nothing};
         columns[j] = base + features[j] * stride;
     }
     int step = 1;
     while (2 * step <= n_thresholds[0]) step *= 2;
     for (; step >= 1; step /= 2)
-        for (size_t j = 0; j < kTogether; ++j) each[j].advance(classes.split(avx2_mark64(columns[j], 0, each[j].aim(step))), step);
+        for (size_t j = 0; j < kTogether; ++j) {
+            const auto pairs = classes.split(avx2_mark64(columns[j], 0, static_cast<uint8_t>(each[j].below + step)));
+            each[j].advance(pairs.left, pairs.right, step);
+        }
     for (size_t j = 0; j < kTogether; ++j) {
         below[j] = each[j].below;
         left_above[j] = each[j].left_above;
@@ -668,14 +669,16 @@ AVX512 void avx512_bisect_some(const uint8_t* base, size_t stride, const uint32_
     SmallBisection each[kTogether];
     const uint8_t* columns[kTogether];
     for (size_t j = 0; j < kTogether; ++j) {
-        each[j].last = n_thresholds[j] - 1;
-        each[j].left_above = each[j].right_below = nothing;
+        each[j] = {-1, nothing, nothing};
         columns[j] = base + features[j] * stride;
     }
     int step = 1;
     while (2 * step <= n_thresholds[0]) step *= 2;
     for (; step >= 1; step /= 2)
-        for (size_t j = 0; j < kTogether; ++j) each[j].advance(classes.split(avx512_mark64(columns[j], 0, each[j].aim(step))), step);
+        for (size_t j = 0; j < kTogether; ++j) {
+            const auto pairs = classes.split(avx512_mark64(columns[j], 0, static_cast<uint8_t>(each[j].below + step)));
+            each[j].advance(pairs.left, pairs.right, step);
+        }
     for (size_t j = 0; j < kTogether; ++j) {
         below[j] = each[j].below;
         left_above[j] = each[j].left_above;
