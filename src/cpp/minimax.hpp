@@ -266,7 +266,7 @@ class MinimaxGrower {
         const size_t first = one_goes_first ? most_promising(begin, end) : end;
         Candidate searched{};
         if (one_goes_first) searched = search_candidate(choice, candidates_[first]);
-        side_by_side_.clear();
+        side_by_side_.clear(end - begin);
         for (size_t i = begin; i < end; ++i) {
             const Candidate& candidate = candidates_[i];
             const uint32_t f = candidate.feature;
@@ -333,16 +333,18 @@ class MinimaxGrower {
     void offer_side_by_side(Choice& choice, size_t i) {
         const uint32_t f = side_by_side_.features[i];
         const double price = prices_.price(f);
-        Search found;
-        offer_place(found, static_cast<int>(side_by_side_.below[i]) + 1, gains_.parent() - side_by_side_.left_above[i], false);
-        offer_place(found, static_cast<int>(side_by_side_.below[i]), gains_.parent() - side_by_side_.right_below[i], true);
-        children_candidates_[side_by_side_.notes[i]] = {f, static_cast<uint8_t>(found.place), found.gain * (1 + 1e-9)};
-        if (!found.found || !choice.could_win(price, found.gain)) return;
+        // Like offer_place(), without a branch that cannot be guessed.
+        const double gain_above = gains_.parent() - side_by_side_.left_above[i], gain_below = gains_.parent() - side_by_side_.right_below[i];
+        const double gain = std::max(std::max(gain_above, gain_below), 0.0);
+        const bool right_decides = gain_below >= gain_above;
+        const auto place = static_cast<uint8_t>(static_cast<int>(side_by_side_.below[i]) + !right_decides);
+        children_candidates_[side_by_side_.notes[i]] = {f, place, gain * (1 + 1e-9)};
+        if (!choice.could_win(price, gain)) return;
         Split split;
         split.feature = f;
-        split.gain = found.gain;
-        split.code = static_cast<uint8_t>(found.place);
-        split.is_first_of_equals = !found.right_decides;
+        split.gain = gain;
+        split.code = place;
+        split.is_first_of_equals = !right_decides;
         choice.offer(price, split);
     }
 
