@@ -47,7 +47,7 @@ class BlockSums {
     void arrive(size_t /* tree */, int32_t leaf, const BlockRow* rows, size_t n, const uint64_t* path) {
         const auto number = static_cast<uint16_t>(arrivals_.size());  // no more leaves than rows: it fits
         arrivals_.push_back({leaf, asked_.values.vote_of(leaf)});
-        paths_.insert(paths_.end(), path, path + n_words_);
+        for (size_t w = 0; w < n_words_; ++w) paths_.push_back(path[w]);
         for (size_t i = 0; i < n; ++i) arrival_of_[rows[i]] = number;
     }
 
@@ -108,11 +108,13 @@ class BlockSums {
                 for (size_t b = 0; b < 8; ++b) bytes[bits][b] = (bits >> b) & 1;
             return bytes;
         }();
-        const size_t n_features = asked_.n_features;
+        const size_t n_features = asked_.n_features, whole = n_features / 8 * 8;
         const uint64_t* read = read_.data();
-        for (size_t row = 0; row < n_; ++row, read += n_words_, mask += n_features)
-            for (size_t f = 0; f < n_features; f += 8)
-                std::memcpy(mask + f, spread[(read[f / 64] >> (f % 64)) & 0xFF].data(), std::min<size_t>(8, n_features - f));
+        for (size_t row = 0; row < n_; ++row, read += n_words_, mask += n_features) {
+            const auto bytes = [read](size_t f) { return spread[(read[f / 64] >> (f % 64)) & 0xFF].data(); };
+            for (size_t f = 0; f < whole; f += 8) std::memcpy(mask + f, bytes(f), 8);
+            if (whole < n_features) std::memcpy(mask + whole, bytes(whole), n_features - whole);
+        }
     }
 
     const RowSums& asked_;
