@@ -20,7 +20,7 @@ struct RowSums {
     const LeafValues& values;
     const double* base;     // (k): where sums start, or nullptr for 0
     const uint8_t* in_bag;  // (n_trees, n_rows): trees to leave out for a row, or nullptr
-    size_t n_rows, n_features;
+    size_t n_rows, n_features, n_trees;
     double* sums;   // OUT (n_rows, k)
     uint8_t* mask;  // OUT (n_rows, n_features), or nullptr
 };
@@ -32,7 +32,9 @@ class BlockSums {
         : asked_(asked),
           k_(asked.values.k()),
           n_words_(n_words),
+          counts_votes_(asked.values.are_votes() && !asked.base && asked.n_trees <= 255),
           arrival_of_(block_rows),
+          votes_(counts_votes_ ? block_rows * k_ : 0),
           read_(asked.mask ? block_rows * n_words : 0) {}
 
     void start(size_t begin, size_t n) {
@@ -40,7 +42,8 @@ class BlockSums {
         n_ = n;
         double* sums = asked_.sums + begin * k_;
         for (size_t row = 0; row < n && asked_.base; ++row) std::copy_n(asked_.base, k_, sums + row * k_);
-        if (!asked_.base) std::fill_n(sums, n * k_, 0.0);
+        if (!asked_.base && !counts_votes_) std::fill_n(sums, n * k_, 0.0);
+        std::fill(votes_.begin(), votes_.end(), uint8_t{0});
         std::fill(read_.begin(), read_.end(), uint64_t{0});
     }
 
@@ -61,6 +64,7 @@ class BlockSums {
     }
 
     void finish() const {
+        if (counts_votes_) std::copy_n(votes_.data(), n_ * k_, asked_.sums + begin_ * k_);
         if (asked_.mask) unpack(asked_.mask + begin_ * asked_.n_features);
     }
 
@@ -72,8 +76,18 @@ class BlockSums {
 
     template <class Skips>
     void add_tree(Skips skips) {
-        if (k_ > 0) add_values(skips);
+        if (counts_votes_)
+            count_votes(skips);
+        else if (k_ > 0)
+            add_values(skips);
         if (asked_.mask) n_words_ == 1 ? mark_read<1>(skips) : mark_read<0>(skips);
+    }
+
+    template <class Skips>
+    void count_votes(Skips skips) {
+        uint8_t* votes = votes_.data();
+        for (size_t row = 0; row < n_; ++row, votes += k_)
+            if (!skips(row)) ++votes[arrivals_[arrival_of_[row]].vote];
     }
 
     template <class Skips>
@@ -119,7 +133,9 @@ class BlockSums {
 
     const RowSums& asked_;
     size_t k_, n_words_, begin_ = 0, n_ = 0;
+    bool counts_votes_;                 // sums are whole numbers, and bytes take an eighth of the cache
     std::vector<uint16_t> arrival_of_;  // of each row the number of its arrival
+    std::vector<uint8_t> votes_;        // (n_rows, k)
     std::vector<Arrival> arrivals_;     // in one tree
     std::vector<uint64_t> paths_;       // (n_arrivals, n_words): bits of the features read on the way
     std::vector<uint64_t> read_;        // (n_rows, n_words): those of all trees

@@ -25,9 +25,11 @@ class LeafValues {
         if (n_uses < n_leaves || k_ == 0) return;
         votes_.resize(n_leaves);
         for (size_t leaf = 0; leaf < n_leaves; ++leaf) votes_[leaf] = find_vote(values_ + leaf * k_);
+        are_votes_ = std::all_of(votes_.begin(), votes_.end(), [this](uint32_t vote) { return vote < k_; });
     }
 
     size_t k() const { return k_; }
+    bool are_votes() const { return are_votes_; }  // known of all leaves
 
     // The one sum that the leaf adds 1 to, or k: then it adds several numbers.
     uint32_t vote_of(int32_t leaf) const {
@@ -72,6 +74,7 @@ class LeafValues {
     const double* values_;
     size_t k_;
     Adding adding_;
+    bool are_votes_ = false;
     std::vector<uint32_t> votes_;  // of each leaf; empty if finding them all is not worth it
 };
 

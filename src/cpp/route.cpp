@@ -89,7 +89,13 @@ class Router {
         const LeafValues value(values, as_votes ? Adding::votes : as_float ? Adding::floats : Adding::values, x.n_rows * n_used);
         GrowingArray<double> sums;
         GrowingArray<uint8_t> mask;
-        const RowSums asked{value,    base ? base->data() : nullptr, in_bag ? in_bag->data() : nullptr, x.n_rows, n_features_, sums.extend(x.n_rows * k),
+        const RowSums asked{value,
+                            base ? base->data() : nullptr,
+                            in_bag ? in_bag->data() : nullptr,
+                            x.n_rows,
+                            n_features_,
+                            n_used,
+                            sums.extend(x.n_rows * k),
                             with_mask ? mask.extend(x.n_rows * n_features_) : nullptr};
         {
             nb::gil_scoped_release release;
