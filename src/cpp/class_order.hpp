@@ -33,7 +33,7 @@ class ClassOrder {
     bool has_places_in_order() const { return !copy_.empty(); }
 
   private:
-    // Columns in class order are copied to every tree eight times as fast. Large data do without: memory is scarce there.
+    // From columns in class order a tree gets its own four times as fast. Large data do without: memory is scarce there.
     static constexpr size_t kMostCopied = size_t{1} << 25;
 
     void sort_rows() {

