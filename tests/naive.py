@@ -7,7 +7,7 @@ operations decides a tie, it is written out.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -649,6 +649,47 @@ def weighted_row(stream: Stream, draw_weights: Sequence[float]) -> int:
         if total > u:
             return row
     return len(draw_weights) - 1
+
+
+# Forests whose trees know of one another.
+
+
+def ledger_forest(
+    grow_one: Callable[[int, list[bool], list[float] | None], list[Node]],
+    tree_seeds: Sequence[int],
+    n_features: int,
+    rounds: int = 1,
+    next_weights: Callable[[list[list[Node]]], list[float] | None] | None = None,
+) -> list[list[Node]]:
+    """Trees in rounds of 1, 1, 2, 4, ... and at most `rounds`; what a round has bought is free for the next one.
+
+    grow_one(seed, ledger, draw_weights) -> nodes. next_weights(trees so far) -> draw weights of the next round; None:
+    rows are drawn alike.
+    """
+    trees: list[list[Node]] = []
+    while len(trees) < len(tree_seeds):
+        size = min(rounds, max(1, len(trees)), len(tree_seeds) - len(trees))
+        bought = {node.feature for tree in trees for node in tree}
+        ledger = [f in bought for f in range(n_features)]
+        weights = next_weights(trees) if next_weights is not None and trees else None
+        trees += [grow_one(int(seed), ledger, weights) for seed in tree_seeds[len(trees) : len(trees) + size]]
+    return trees
+
+
+def complementary_weights(
+    trees: list[list[Node]], draws: Sequence[Sequence[int]], codes: Any, labels: Sequence[int], printed: bool
+) -> list[float] | None:
+    """Weight of each row for the next bootstrap; draws (n_trees, n_rows): what the trees were grown from."""
+    weights: list[float | None] = []
+    for i, row in enumerate(np.asarray(codes).T):
+        judges = [tree for tree, drawn in zip(trees, draws, strict=True) if printed or drawn[i] == 0]
+        right = [int(np.argmax(walk(tree, row)[-1].counts)) == labels[i] for tree in judges]
+        share = sum(right) / len(right) if right else None
+        weights.append(share if printed or share is None else 1 - share)
+    known = [weight for weight in weights if weight is not None]
+    if not any(known):
+        return None
+    return [sum(known) / len(known) if weight is None else weight for weight in weights]
 
 
 # Reading a tree by hand.
