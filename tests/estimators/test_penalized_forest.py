@@ -23,7 +23,8 @@ from frugalforest.data import Bins
 from frugalforest.estimators.complementary import Ballots
 from frugalforest.estimators.ledger import features_of_trees
 from frugalforest.estimators.penalized_forest import PenalizedForestClassifier
-from frugalforest.estimators.tradeoff_path import N_BISECTIONS, NEARLY_ALL, Penalty
+from frugalforest.estimators.tradeoff_path import N_BISECTIONS, NEARLY_ALL
+from frugalforest.estimators.variants import Penalty
 from frugalforest.growing import tree_seeds
 from frugalforest.impurities import Entropy
 

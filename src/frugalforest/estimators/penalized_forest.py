@@ -12,8 +12,8 @@ from frugalforest.estimators.checks import check_choice, check_flag, check_numbe
 from frugalforest.estimators.choosing import ChoosingForestBase, limit_of
 from frugalforest.estimators.ledger import LedgerPlan
 from frugalforest.estimators.problem import Problem, Rows
-from frugalforest.estimators.tradeoff_path import PathGrower, Penalty, Walk, search_from, walk_through
-from frugalforest.estimators.variants import Variant
+from frugalforest.estimators.tradeoff_path import PathGrower, Walk, search_from, walk_through
+from frugalforest.estimators.variants import Penalty, Variant
 from frugalforest.evaluation import CostCurve
 from frugalforest.forest import Forest
 from frugalforest.growing import Growth, TrainingSet, tree_seeds
@@ -335,6 +335,7 @@ class PenalizedForestClassifier(ChoosingForestBase):
         """Keep the one forest of a fit that chooses nothing; traces of one that did go."""
         for name in CHOSEN:
             self.__dict__.pop(name, None)
+        assert isinstance(variant.recipe, Penalty)
         self._keep_recipe(variant.recipe)
         self.forest_, self.n_estimators_ = variant.forest, variant.n_trees
 

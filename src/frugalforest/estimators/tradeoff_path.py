@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 
 from frugalforest.estimators.ledger import LedgerGrower, LedgerPlan
-from frugalforest.estimators.variants import Measure, Variant, grow_beyond
+from frugalforest.estimators.variants import Measure, Penalty, Variant, grow_beyond
 from frugalforest.forest import Forest
 from frugalforest.growing import Growth
 from frugalforest.growing.progress import progress_bar
@@ -17,17 +17,6 @@ from frugalforest.growing.progress import progress_bar
 MOST_HALVINGS = 40
 N_BISECTIONS = 4
 NEARLY_ALL = 0.95  # of the bill without a penalty: smaller tradeoffs would change nothing worth mentioning
-
-
-@dataclass(frozen=True)
-class Penalty:
-    """How much of a split's gain its price takes away: score = gain - tradeoff * price."""
-
-    tradeoff: float
-    at_a_loss: bool = False  # whether the best split of a node is taken even if its score is not above 0
-
-    def __str__(self) -> str:
-        return f"tradeoff={self.tradeoff:g}" + (", at a loss" if self.at_a_loss else "")
 
 
 GrowOne = Callable[[Penalty], Variant]

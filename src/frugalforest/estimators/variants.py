@@ -40,11 +40,22 @@ class Recipe:
         return FeatureCosts(np.where(costs.alone > 0, costs.alone**self.price_power, 0.0))
 
 
+@dataclass(frozen=True)
+class Penalty:
+    """How the trees of a penalised forest are grown: score of a split = gain - tradeoff * price."""
+
+    tradeoff: float
+    at_a_loss: bool = False  # whether the best split of a node is taken even if its score is not above 0
+
+    def __str__(self) -> str:
+        return f"tradeoff={self.tradeoff:g}" + (", at a loss" if self.at_a_loss else "")
+
+
 @dataclass(frozen=True, eq=False)
 class Variant:
     """The forest of one recipe, as far as the budget let it grow, and how it does on the validation rows."""
 
-    recipe: Any  # a Recipe, or what else tells the variants of a fit apart
+    recipe: Recipe | Penalty
     forest: Forest
     error: Floats  # (n_trees,): after each tree
     cost: Floats  # (n_trees,): average bill after each tree
@@ -90,7 +101,7 @@ class MeasuredForest:
         """The largest number of trees within the budget, 0 if there is none; sizes not measured do not count."""
         return int(np.max(np.flatnonzero(self.cost <= budget), initial=-1)) + 1
 
-    def cut(self, recipe: Any, budget: float, seeds: Seeds) -> Variant:
+    def cut(self, recipe: Recipe | Penalty, budget: float, seeds: Seeds) -> Variant:
         """The variant that has the trees within the budget; seeds: of all trees that were asked for."""
         n_within = self.within(budget)
         n_classes = self.forest.n_classes
