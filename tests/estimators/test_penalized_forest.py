@@ -21,8 +21,7 @@ import frugalforest as ff
 import naive
 from frugalforest.data import Bins
 from frugalforest.estimators.complementary import Ballots
-from frugalforest.estimators.ledger import features_of_trees
-from frugalforest.estimators.penalized_forest import PenalizedForestClassifier
+from frugalforest.estimators import PenalizedForestClassifier
 from frugalforest.estimators.tradeoff_path import N_BISECTIONS, NEARLY_ALL
 from frugalforest.estimators.variants import Penalty
 from frugalforest.growing import tree_seeds
@@ -57,7 +56,7 @@ def same_trees(one, two):
 
 
 def used(model):
-    return set(np.flatnonzero(features_of_trees(model.forest_).any(axis=0)))
+    return set(np.flatnonzero(model.forest_.features_by_tree().any(axis=0)))
 
 
 # ---- without a penalty: the standard forest, tree for tree
@@ -287,7 +286,7 @@ def test_a_cheap_copy_of_a_dear_feature_is_preferred():
 def test_what_is_bought_is_free_for_all_later_trees():
     costs = ff.FeatureCosts([0] * 8, groups={"left": ff.Group([0, 3, 4, 5], 1), "right": ff.Group([1, 2, 6, 7], 1)})
     model = fit(0.2, feature_costs=costs, n_estimators=20, at_a_loss=True)
-    by_tree = features_of_trees(model.forest_)
+    by_tree = model.forest_.features_by_tree()
     assert by_tree[0].any()
     # A tree may use all of a group that any tree has touched: no feature of it costs anything any more.
     assert by_tree.sum(axis=1).max() >= 4

@@ -4,6 +4,7 @@ from frugalforest.estimators.budget_forest import BudgetForestClassifier
 from frugalforest.estimators.cost_lasso import CostLassoClassifier
 from frugalforest.estimators.on_demand import OnDemand
 from frugalforest.estimators.panel import PanelClassifier
+from frugalforest.estimators.penalized_forest import PenalizedForestClassifier
 from frugalforest.estimators.standard_forest import StandardForestClassifier
 from frugalforest.estimators.submodular_tree import SubmodularTreeClassifier, SubmodularTreeRegressor
 
@@ -12,6 +13,7 @@ __all__ = [
     "CostLassoClassifier",
     "OnDemand",
     "PanelClassifier",
+    "PenalizedForestClassifier",
     "StandardForestClassifier",
     "SubmodularTreeClassifier",
     "SubmodularTreeRegressor",

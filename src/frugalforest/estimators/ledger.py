@@ -110,7 +110,7 @@ class LedgerGrower:
 
     def _enter_purchases(self, forest: Forest) -> Forest:
         """Enter what a round has bought -> the trees that stand: without rounds, those that knew of all purchases."""
-        bought = features_of_trees(forest) & ~self._ledger
+        bought = forest.features_by_tree() & ~self._ledger
         if self._plan.rounds is None and self._prices_matter():
             n_standing = self._n_standing(bought)
             forest, bought = forest.first(n_standing), bought[:n_standing]
@@ -134,12 +134,3 @@ class LedgerGrower:
         is_right = forest.leaf_labels[forest.apply(rows.matrix, self._plan.n_threads)] == rows.labels[:, None]
         self._ballots.count(is_right.T, in_bag.astype(bool))
         self._bags.append(np.packbits(in_bag, axis=1))
-
-
-def features_of_trees(forest: Forest) -> Mask:
-    """Which features each tree uses, (n_trees, n_features)."""
-    used = np.zeros((forest.n_trees, forest.n_features), dtype=bool)
-    tree = np.repeat(np.arange(forest.n_trees), np.diff(forest.node_offsets))
-    inner = forest.feature >= 0
-    used[tree[inner], forest.feature[inner]] = True
-    return used

@@ -236,6 +236,15 @@ def _check_parts_fit(model: Any) -> None:
         model._check_parameters()
 
 
+def check_penalized_forest(model: Any) -> None:
+    """One forest, or every point of the curve can become the model."""
+    if hasattr(model, "curve_") or hasattr(model, "variants_"):
+        return check_budget_forest(model)
+    for name in ("forest_", "class_prior_", "tradeoff_", "n_estimators_"):
+        require(hasattr(model, name), f"there is no {name}")
+    check_classifier(model)
+
+
 def check_budget_forest(model: Any) -> None:
     """Every point of the curve can become the model."""
     for name in ("curve_", "variants_", "max_budget_", "forest_", "class_prior_"):

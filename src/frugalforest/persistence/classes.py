@@ -16,6 +16,7 @@ from frugalforest.estimators import (
     CostLassoClassifier,
     OnDemand,
     PanelClassifier,
+    PenalizedForestClassifier,
     StandardForestClassifier,
     SubmodularTreeClassifier,
     SubmodularTreeRegressor,
@@ -27,7 +28,7 @@ from frugalforest.estimators.linear_checks import (
     check_linear_variant,
     check_node_link,
 )
-from frugalforest.estimators.variants import Recipe, Variant
+from frugalforest.estimators.variants import Penalty, Recipe, Variant
 from frugalforest.evaluation import CostCurve
 from frugalforest.forest import Forest
 from frugalforest.importers.encoders import HashedCategoryEncoder
@@ -43,6 +44,7 @@ from frugalforest.persistence.checks import (
     check_forest,
     check_order,
     check_panel,
+    check_penalized_forest,
     check_reading,
     check_selector,
     check_variant,
@@ -130,12 +132,14 @@ register(Reading, check=check_reading)
 register(Ensemble, check=check_ensemble)
 register(CostCurve, check=check_curve)
 register(Recipe)
+register(Penalty)
 register(Variant, check=check_variant)
 register(Order, check=check_order)
 register(Calibration)
 
 register(BudgetForestClassifier, check=check_budget_forest)
 register(StandardForestClassifier, check=check_classifier)
+register(PenalizedForestClassifier, check=check_penalized_forest)
 register(OnDemand, way=_ByEnsemble())
 
 register(LinearTree, check=check_linear_tree)
