@@ -5,6 +5,7 @@ from frugalforest.estimators.cost_lasso import CostLassoClassifier
 from frugalforest.estimators.on_demand import OnDemand
 from frugalforest.estimators.panel import PanelClassifier
 from frugalforest.estimators.penalized_forest import PenalizedForestClassifier
+from frugalforest.estimators.preselected import PreselectedClassifier
 from frugalforest.estimators.standard_forest import StandardForestClassifier
 from frugalforest.estimators.submodular_tree import SubmodularTreeClassifier, SubmodularTreeRegressor
 
@@ -14,6 +15,7 @@ __all__ = [
     "OnDemand",
     "PanelClassifier",
     "PenalizedForestClassifier",
+    "PreselectedClassifier",
     "StandardForestClassifier",
     "SubmodularTreeClassifier",
     "SubmodularTreeRegressor",

@@ -17,6 +17,7 @@ from frugalforest.estimators import (
     OnDemand,
     PanelClassifier,
     PenalizedForestClassifier,
+    PreselectedClassifier,
     StandardForestClassifier,
     SubmodularTreeClassifier,
     SubmodularTreeRegressor,
@@ -45,6 +46,7 @@ from frugalforest.persistence.checks import (
     check_order,
     check_panel,
     check_penalized_forest,
+    check_preselected,
     check_reading,
     check_selector,
     check_variant,
@@ -160,3 +162,4 @@ for _selector in (
 ):
     register(_selector, check=check_selector)
 register(PanelClassifier, check=check_panel)
+register(PreselectedClassifier, check=check_preselected)
