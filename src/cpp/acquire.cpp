@@ -121,7 +121,7 @@ class Acquirer {
         parallel_for((x.n_rows + kRowsPerTask - 1) / kRowsPerTask, n_threads, [&](size_t task) {
             RowRun run = start;
             for (size_t row = task * kRowsPerTask; row < std::min(x.n_rows, (task + 1) * kRowsPerTask); ++row) {
-                run = start;
+                run.restart(start);
                 use(row, run, [&] {
                     const int32_t f = run.next();
                     if (f >= 0) run.buy(f, trees_.code(static_cast<size_t>(f), value(x, row, static_cast<size_t>(f))));

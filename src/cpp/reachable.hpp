@@ -14,13 +14,6 @@ namespace frugal {
 using ValueCode = uint32_t;
 constexpr ValueCode kMissingValue = 0xFFFFFFFFu;
 
-// The nearest float that is not larger, and not smaller: bounds stay bounds.
-inline float rounded_down(double value) {
-    const auto near = static_cast<float>(value);
-    return static_cast<double>(near) > value ? std::nextafter(near, -std::numeric_limits<float>::infinity()) : near;
-}
-inline float rounded_up(double value) { return -rounded_down(-value); }
-
 // The arrays of a Forest and of its Ensemble, as Python holds them.
 struct EnsembleArrays {
     size_t n_trees, n_nodes, n_leaves, n_features, n_classes, n_sets, set_words;
@@ -38,17 +31,24 @@ struct EnsembleArrays {
 };
 
 // Immutable. Scores are kept in channels: with two classes usually one, the lead of the second over the first; otherwise one for
-// each class.
+// each class. What can be reached below a node is kept in whole steps of a grid, rounded outwards, in the same line of memory as
+// the node itself: walking through large forests is waiting for memory. A tree adds to all channels (it is wide) or, as boosters
+// grow them, to one (narrow).
 class Reachable {
   public:
-    // 16 bytes: walking through large forests is waiting for memory.
     struct Node {
+        uint64_t below;                               // features of the subtree, each as bit f % 64, so that one may stand for several
         int32_t feature;                              // -1: leaf
         int32_t right;                                // right child, or the leaf's row in values
         uint32_t limit : 31, missing_left : 1;        // numeric: codes up to the limit go left; categorical: number of the set
         float left_share;                             // of the training rows that came by
     };
-    static_assert(sizeof(Node) == 16);
+    static_assert(sizeof(Node) == 24);
+
+    // Least, largest and mean value below a node of a narrow tree, in steps.
+    struct Range {
+        int16_t low, high, mean, unused;
+    };
 
     explicit Reachable(const EnsembleArrays& a)
         : n_features(a.n_features), n_classes(a.n_classes), n_channels(a.only_lead && a.n_classes == 2 ? 1 : a.n_classes), n_trees(a.n_trees) {
@@ -60,31 +60,32 @@ class Reachable {
         base.resize(n_channels);
         for (size_t c = 0; c < n_channels; ++c) base[c] = channel(a.base, c);
         number_thresholds(a);
-        nodes_.resize(a.n_nodes);
-        below_.resize(a.n_nodes);
-        reach_.resize(a.n_nodes * 3 * n_channels);
+        choose_grid(a);
+        means_.resize(a.n_nodes * n_channels);
+        lines_.resize((a.n_nodes * stride_ + sizeof(Line) - 1) / sizeof(Line));
         for (size_t t = a.n_trees; t-- > 0;)
-            for (int64_t i = a.node_offsets[t + 1]; i-- > a.node_offsets[t];) add_node(a, static_cast<size_t>(i));
+            for (int64_t i = a.node_offsets[t + 1]; i-- > a.node_offsets[t];) add_node(a, t, static_cast<size_t>(i));
     }
 
     const size_t n_features, n_classes, n_channels, n_trees;
     std::vector<int64_t> roots;   // (n_trees)
     std::vector<double> base;     // (n_channels)
 
-    const Node& node(int32_t i) const { return nodes_[static_cast<size_t>(i)]; }
-    // The features of the subtree, each as bit f % 64, so that one bit may stand for several; 0 for a leaf.
-    uint64_t below(int32_t i) const { return below_[static_cast<size_t>(i)]; }
-    void prefetch(int32_t i) const {
-        __builtin_prefetch(&nodes_[static_cast<size_t>(i)]);
-        __builtin_prefetch(low(i));
-    }
+    const Node& node(int32_t i) const { return *reinterpret_cast<const Node*>(record(i)); }
+    void prefetch(int32_t i) const { __builtin_prefetch(record(i)); }
     const double* leaf_values(int32_t leaf) const { return values_.data() + static_cast<size_t>(leaf) * n_classes; }
     bool is_categorical(size_t f) const { return is_category_[f]; }
+    const float* mean(int32_t i) const { return means_.data() + static_cast<size_t>(i) * n_channels; }
 
-    // Least, largest and mean value of each channel over the leaves below a node. Bounds are rounded outwards.
-    const float* low(int32_t i) const { return reach_.data() + static_cast<size_t>(i) * 3 * n_channels; }
-    const float* high(int32_t i) const { return low(i) + n_channels; }
-    const float* mean(int32_t i) const { return low(i) + 2 * n_channels; }
+    double step() const { return step_; }
+    bool is_narrow() const { return !channel_of_.empty(); }
+    int32_t channel_of(size_t t) const { return channel_of_[t]; }  // of narrow trees
+    const Range& range(int32_t i) const { return *reinterpret_cast<const Range*>(record(i) + sizeof(Node)); }
+    // Wide trees: least, largest and mean of each channel, (3, width); channels beyond the real ones are 0.
+    size_t width() const { return width_; }
+    const int8_t* rows(int32_t i) const { return reinterpret_cast<const int8_t*>(record(i) + sizeof(Node)); }
+    // Whether leaves of wide trees were rounded.
+    bool has_rounded_leaves() const { return has_rounded_leaves_; }
 
     ValueCode code(size_t f, double value) const {
         if (std::isnan(value)) return kMissingValue;
@@ -147,42 +148,105 @@ class Reachable {
         }
     }
 
+    struct alignas(64) Line {
+        unsigned char bytes[64];
+    };
+
+    const unsigned char* record(int32_t i) const { return lines_.data()->bytes + static_cast<size_t>(i) * stride_; }
+    Node& node_at(size_t i) { return *reinterpret_cast<Node*>(lines_.data()->bytes + i * stride_); }
+
+    // The finest grid of a power of two on which every leaf fits: 16 bits in narrow trees, 8 in wide ones.
+    void choose_grid(const EnsembleArrays& a) {
+        channel_of_ = single_channels(a);
+        double largest = 0;
+        for (size_t leaf = 0; leaf < a.n_leaves; ++leaf)
+            for (size_t c = 0; c < n_channels; ++c)
+                largest = std::max(largest, std::abs(channel(leaf_values(static_cast<int32_t>(leaf)), c)));
+        const double most = is_narrow() ? 32767 : 127;
+        step_ = std::exp2(std::max(-1000.0, std::ceil(std::log2(largest / most))));
+        if (largest / step_ > most) step_ *= 2;
+        width_ = is_narrow() ? n_channels : (n_channels + 7) / 8 * 8;
+        stride_ = sizeof(Node) + (is_narrow() ? sizeof(Range) : 3 * width_);
+    }
+
+    // The one channel that each tree adds to, or nothing if some tree adds to several.
+    std::vector<int32_t> single_channels(const EnsembleArrays& a) const {
+        std::vector<int32_t> found(n_trees, -1);
+        for (size_t t = 0; t < n_trees; ++t)
+            for (int64_t i = a.node_offsets[t]; i < a.node_offsets[t + 1]; ++i) {
+                if (a.feature[i] >= 0) continue;
+                for (size_t c = 0; c < n_channels; ++c) {
+                    if (channel(leaf_values(a.right[i]), c) == 0 || found[t] == static_cast<int32_t>(c)) continue;
+                    if (found[t] >= 0) return {};
+                    found[t] = static_cast<int32_t>(c);
+                }
+            }
+        for (int32_t& c : found) c = std::max(c, 0);
+        return found;
+    }
+
     // Children come first, since they lie behind their parent.
-    void add_node(const EnsembleArrays& a, size_t i) {
-        Node& node = nodes_[i];
+    void add_node(const EnsembleArrays& a, size_t t, size_t i) {
+        Node& node = node_at(i);
         node.feature = a.feature[i] < 0 ? -1 : a.feature[i];
         node.right = a.right[i];
-        float* low = reach_.data() + i * 3 * n_channels;
-        float *high = low + n_channels, *mean = high + n_channels;
+        float* mean = means_.data() + i * n_channels;
         if (node.feature < 0) {
-            for (size_t c = 0; c < n_channels; ++c) set_value(channel(leaf_values(node.right), c), low[c], high[c], mean[c]);
+            for (size_t c = 0; c < n_channels; ++c) mean[c] = static_cast<float>(channel(leaf_values(node.right), c));
+        } else {
+            const std::vector<double>& own = thresholds_[static_cast<size_t>(node.feature)];
+            node.missing_left = a.missing_left[i] != 0;
+            const auto place = std::lower_bound(own.begin(), own.end(), a.threshold[i]) - own.begin();
+            node.limit = (a.category_set[i] >= 0 ? static_cast<uint32_t>(a.category_set[i]) : static_cast<uint32_t>(place)) & 0x7FFFFFFFu;
+            const auto left = static_cast<int32_t>(i) + 1, right = node.right;
+            const double weight = a.node_weight[left] + a.node_weight[right];
+            node.left_share = weight > 0 ? static_cast<float>(a.node_weight[left] / weight) : 0.5f;
+            node.below = bit(node.feature) | this->node(left).below | this->node(right).below;
+            for (size_t c = 0; c < n_channels; ++c)
+                mean[c] = node.left_share * this->mean(left)[c] + (1 - node.left_share) * this->mean(right)[c];
+        }
+        set_reach(static_cast<int32_t>(i), t);
+    }
+
+    void set_reach(int32_t i, size_t t) {
+        unsigned char* place = lines_.data()->bytes + static_cast<size_t>(i) * stride_ + sizeof(Node);
+        if (is_narrow()) {
+            const auto c = static_cast<size_t>(channel_of(t));
+            *reinterpret_cast<Range*>(place) = {static_cast<int16_t>(low_steps(i, c)), static_cast<int16_t>(high_steps(i, c)), static_cast<int16_t>(mean_steps(i, c)), 0};
             return;
         }
-        const std::vector<double>& own = thresholds_[static_cast<size_t>(node.feature)];
-        node.missing_left = a.missing_left[i] != 0;
-        const auto place = std::lower_bound(own.begin(), own.end(), a.threshold[i]) - own.begin();
-        node.limit = (a.category_set[i] >= 0 ? static_cast<uint32_t>(a.category_set[i]) : static_cast<uint32_t>(place)) & 0x7FFFFFFFu;
-        const auto left = static_cast<int32_t>(i) + 1, right = node.right;
-        const double weight = a.node_weight[left] + a.node_weight[right];
-        node.left_share = weight > 0 ? static_cast<float>(a.node_weight[left] / weight) : 0.5f;
-        below_[i] = bit(node.feature) | below(left) | below(right);
+        auto* row = reinterpret_cast<int8_t*>(place);
         for (size_t c = 0; c < n_channels; ++c) {
-            low[c] = std::min(this->low(left)[c], this->low(right)[c]);
-            high[c] = std::max(this->high(left)[c], this->high(right)[c]);
-            mean[c] = node.left_share * this->mean(left)[c] + (1 - node.left_share) * this->mean(right)[c];
+            row[c] = static_cast<int8_t>(low_steps(i, c));
+            row[width_ + c] = static_cast<int8_t>(high_steps(i, c));
+            row[2 * width_ + c] = static_cast<int8_t>(mean_steps(i, c));
+            has_rounded_leaves_ |= node(i).feature < 0 && row[c] != row[width_ + c];
         }
     }
 
-    static void set_value(double value, float& low, float& high, float& mean) {
-        mean = static_cast<float>(value);
-        low = rounded_down(value);
-        high = rounded_up(value);
+    double low_steps(int32_t i, size_t c) const {
+        const Node& at = node(i);
+        if (at.feature < 0) return std::floor(channel(leaf_values(at.right), c) / step_);
+        if (is_narrow()) return std::min(range(i + 1).low, range(at.right).low);
+        return std::min(rows(i + 1)[c], rows(at.right)[c]);
     }
 
-    std::vector<Node> nodes_;
-    std::vector<uint64_t> below_;
-    std::vector<float> reach_;    // (n_nodes, 3, n_channels): least, largest, mean
-    std::vector<double> values_;  // (n_leaves, n_classes)
+    double high_steps(int32_t i, size_t c) const {
+        const Node& at = node(i);
+        if (at.feature < 0) return std::ceil(channel(leaf_values(at.right), c) / step_);
+        if (is_narrow()) return std::max(range(i + 1).high, range(at.right).high);
+        return std::max(rows(i + 1)[width_ + c], rows(at.right)[width_ + c]);
+    }
+
+    double mean_steps(int32_t i, size_t c) const { return std::nearbyint(static_cast<double>(mean(i)[c]) / step_); }
+
+    std::vector<Line> lines_;          // (n_nodes) records of stride_ bytes: Node, then Range or rows
+    size_t stride_ = 0, width_ = 0;
+    double step_ = 1;
+    bool has_rounded_leaves_ = false;
+    std::vector<int32_t> channel_of_;  // (n_trees), or empty: trees are wide
+    std::vector<float> means_;         // (n_nodes, n_channels)
+    std::vector<double> values_;       // (n_leaves, n_classes)
     std::vector<uint64_t> sets_;
     size_t set_words_ = 0;
     std::vector<std::vector<double>> thresholds_;  // of each feature, sorted

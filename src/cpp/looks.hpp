@@ -1,0 +1,172 @@
+// What can still be reached below the two children of each waiting tree's cursor, given what is known.
+#pragma once
+
+#include "knowledge.hpp"
+
+namespace frugal {
+
+// Least and largest lead of one class over another, in steps of the grid.
+struct Lead {
+    int32_t least, largest;
+};
+
+class Looks {
+  public:
+    Looks(const Reachable& trees, uint32_t most_visits)
+        : trees_(&trees),
+          width_(trees.width()),
+          most_visits_(most_visits),
+          is_stale_(trees.n_trees, 1),
+          reads_(trees.n_trees, 0),
+          ranges_(trees.is_narrow() ? 2 * trees.n_trees : 0),
+          leads_(trees.is_narrow() ? 0 : 2 * trees.n_trees * 2 * width_),
+          visits_(2 * trees.n_trees) {}
+
+    bool is_stale(int32_t t) const { return is_stale_[static_cast<size_t>(t)]; }
+    void forget(int32_t t) { is_stale_[static_cast<size_t>(t)] = 1; }
+    void forget_all() { std::fill(is_stale_.begin(), is_stale_.end(), 1); }
+
+    // The leads of wide trees were those of the leader, and only over rivals that were open.
+    void lead_by(int32_t leader) {
+        leader_ = leader;
+        if (!trees_->is_narrow()) forget_all();
+    }
+
+    // A feature was bought: what was found in trees that could still read it is not the best any more.
+    void take(int32_t f) {
+        const uint64_t bit = Reachable::bit(f);
+        for (size_t t = 0; t < is_stale_.size(); ++t) is_stale_[t] |= (reads_[t] & bit) != 0;
+    }
+
+    // Looks below the cursors of some trees, side by side, a step each, so that they wait for memory together.
+    void look(const Knowledge& knowledge, const int32_t* trees, size_t n, const std::vector<int32_t>& cursor) {
+        ways_.clear();
+        for (size_t a = 0; a < n; ++a) start(trees[a], cursor[static_cast<size_t>(trees[a])]);
+        while (!ways_.empty()) {
+            next_ways_.clear();
+            for (const Way& way : ways_) go_on(knowledge, way);
+            ways_.swap(next_ways_);
+        }
+    }
+
+    // What the tree adds to the lead over a rival in its left (0) or right (1) child. OUT is valid after a look.
+    Lead below(int32_t t, size_t side, size_t slot) const {
+        const size_t place = 2 * static_cast<size_t>(t) + side;
+        if (trees_->is_narrow()) return narrow_lead(t, slot, ranges_[place].low, ranges_[place].high);
+        const int16_t* leads = leads_.data() + place * 2 * width_;
+        return {leads[slot], leads[width_ + slot]};
+    }
+
+    // The same over all leaves below a node, whatever is known.
+    Lead whole(int32_t t, int32_t i, size_t slot) const {
+        if (trees_->is_narrow()) return narrow_lead(t, slot, trees_->range(i).low, trees_->range(i).high);
+        const int8_t *low = trees_->rows(i), *high = low + width_;
+        return {low[leader_] - high[slot], high[leader_] - low[slot]};
+    }
+
+  private:
+    struct Way {
+        int32_t node;
+        int32_t place;  // 2 * tree + side
+    };
+    struct Extremes {
+        int32_t low, high;
+    };
+
+    Lead narrow_lead(int32_t t, size_t slot, int32_t low, int32_t high) const {
+        const int32_t channel = trees_->channel_of(static_cast<size_t>(t));
+        const bool is_leading = trees_->n_channels == 1 ? leader_ == 1 : channel == leader_;
+        if (is_leading) return {low, high};
+        return channel == static_cast<int32_t>(slot) ? Lead{-high, -low} : Lead{0, 0};
+    }
+
+    void start(int32_t t, int32_t cursor) {
+        is_stale_[static_cast<size_t>(t)] = 0;
+        reads_[static_cast<size_t>(t)] = 0;
+        const int32_t children[2] = {cursor + 1, trees_->node(cursor).right};
+        for (int32_t side = 0; side < 2; ++side) {
+            const int32_t place = 2 * t + side;
+            visits_[static_cast<size_t>(place)] = most_visits_;
+            clear(static_cast<size_t>(place));
+            ways_.push_back({children[side], place});
+            trees_->prefetch(children[side]);
+        }
+    }
+
+    void go_on(const Knowledge& knowledge, const Way& way) {
+        const Reachable::Node& node = trees_->node(way.node);
+        const auto place = static_cast<size_t>(way.place);
+        uint64_t& reads = reads_[place / 2];
+        // A leaf, a subtree of which nothing is known, or one too many: what the subtree holds at all is a bound too.
+        if (!(node.below & knowledge.bits()) || visits_[place] == 0) {
+            reads |= node.below;
+            return widen(place, way.node);
+        }
+        --visits_[place];
+        if (const int32_t following = knowledge.child(way.node); following >= 0) {
+            next_ways_.push_back({following, way.place});
+            return trees_->prefetch(following);
+        }
+        if (!can_widen(place, way.node)) return;
+        reads |= Reachable::bit(node.feature);
+        next_ways_.push_back({way.node + 1, way.place});
+        next_ways_.push_back({node.right, way.place});
+        trees_->prefetch(node.right);
+    }
+
+    // ---- what was found, by 2 * tree + side
+
+    void clear(size_t place) {
+        constexpr int32_t kBeyond = 1 << 14;
+        if (trees_->is_narrow()) {
+            ranges_[place] = {4 * kBeyond, -4 * kBeyond};
+            return;
+        }
+        int16_t* least = leads_.data() + place * 2 * width_;
+        std::fill_n(least, width_, static_cast<int16_t>(kBeyond));
+        std::fill_n(least + width_, width_, static_cast<int16_t>(-kBeyond));
+    }
+
+    void widen(size_t place, int32_t i) {
+        if (trees_->is_narrow()) {
+            Extremes& found = ranges_[place];
+            found.low = std::min<int32_t>(found.low, trees_->range(i).low);
+            found.high = std::max<int32_t>(found.high, trees_->range(i).high);
+            return;
+        }
+        const int8_t *low = trees_->rows(i), *high = low + width_;
+        int16_t *least = leads_.data() + place * 2 * width_, *largest = least + width_;
+        const int16_t low_leader = low[leader_], high_leader = high[leader_];
+        for (size_t first = 0; first < width_; first += 8)
+            for (size_t c = first; c < first + 8; ++c) {
+                least[c] = std::min(least[c], static_cast<int16_t>(low_leader - high[c]));
+                largest[c] = std::max(largest[c], static_cast<int16_t>(high_leader - low[c]));
+            }
+    }
+
+    // Whether a leaf below the node could be beyond what was found already.
+    bool can_widen(size_t place, int32_t i) const {
+        if (trees_->is_narrow()) return trees_->range(i).low < ranges_[place].low || trees_->range(i).high > ranges_[place].high;
+        const int8_t *low = trees_->rows(i), *high = low + width_;
+        const int16_t *least = leads_.data() + place * 2 * width_, *largest = least + width_;
+        const int16_t low_leader = low[leader_], high_leader = high[leader_];
+        int16_t beyond = 0;
+        for (size_t first = 0; first < width_; first += 8)
+            for (size_t c = first; c < first + 8; ++c)
+                beyond |= static_cast<int16_t>((low_leader - high[c] < least[c]) | (high_leader - low[c] > largest[c]));
+        return beyond != 0;
+    }
+
+    const Reachable* trees_;
+    size_t width_;
+    uint32_t most_visits_;
+    int32_t leader_ = 0;
+    std::vector<uint8_t> is_stale_;  // (n_trees): something is known below the cursor that was not when it was looked at
+    std::vector<uint64_t> reads_;    // (n_trees): features that the part seen by the last look can still read, as bits
+    std::vector<Extremes> ranges_;   // (n_trees, 2), of narrow trees
+    std::vector<int16_t> leads_;     // (n_trees, 2, 2, width), of wide trees: least and largest lead over each class
+    std::vector<uint32_t> visits_;   // (n_trees, 2): nodes that may still be looked at
+    std::vector<Way> ways_, next_ways_;
+};
+
+}  // namespace frugal
