@@ -218,8 +218,8 @@ class NaiveRun:
         if not self.is_hopeful:
             return
         looks = {j: self.looks(j) for j in self.open}
-        self.gain = {f: sum(self._gain(looks[j][f]) for j in self.open) for f in self.waiting()}
         self._close(looks)
+        self.gain = {f: sum(self._gain(looks[j][f]) for j in self.open) for f in self.waiting()}
         spreads = {j: math.sqrt(sum(look.range**2 for each in looks[j].values() for look in each)) for j in self.open}
         sure = [mean_lead[j] / spreads[j] if spreads[j] > 0 else 0.0 for j in self.open]
         self.confidence = min(sure, default=math.inf)

@@ -7,9 +7,10 @@ namespace frugal {
 
 class Knowledge {
   public:
-    explicit Knowledge(const Reachable& trees) : trees_(&trees), how_(trees.n_features, How::no), code_(trees.n_features, 0) {}
+    explicit Knowledge(const Reachable& trees) : trees_(&trees), how_(trees.n_features + 1, How::no), code_(trees.n_features, 0) {}
 
-    bool knows(int32_t f) const { return how_[static_cast<size_t>(f)] != How::no; }
+    bool knows(int32_t f) const { return how_[static_cast<size_t>(f + 1)] != How::no; }
+    bool knows_code(int32_t f) const { return how_[static_cast<size_t>(f + 1)] == How::really; }
     uint64_t bits() const { return bits_; }  // of known features, as in Reachable::Node::below
 
     void learn(int32_t f, ValueCode code) {
@@ -38,16 +39,17 @@ class Knowledge {
     // The child the row goes to, or -1 at a leaf and where what is known does not tell.
     int32_t child(int32_t i) const {
         const Reachable::Node& node = trees_->node(i);
-        if (node.feature < 0) return -1;
+        const How how = how_[static_cast<size_t>(node.feature + 1)];
+        if (how == How::no) return -1;
         const auto f = static_cast<size_t>(node.feature);
         bool left = false;
-        switch (how_[f]) {
-            case How::no: return -1;
-            case How::really: left = trees_->goes_left(node, code_[f]); break;
-            case How::imagined: left = rank_[f] <= node.left_share; break;
-            case How::between:
-                left = node.limit >= last_code_[f];
-                if (!left && node.limit >= code_[f]) return -1;
+        if (how == How::really) {
+            left = trees_->goes_left(node, code_[f]);
+        } else if (how == How::imagined) {
+            left = rank_[f] <= node.left_share;
+        } else {
+            left = node.limit >= last_code_[f];
+            if (!left && node.limit >= code_[f]) return -1;
         }
         return left ? i + 1 : node.right;
     }
@@ -56,12 +58,12 @@ class Knowledge {
     enum class How : uint8_t { no, really, imagined, between };
 
     void know(int32_t f, How how) {
-        how_[static_cast<size_t>(f)] = how;
+        how_[static_cast<size_t>(f + 1)] = how;
         bits_ |= Reachable::bit(f);
     }
 
     const Reachable* trees_;
-    std::vector<How> how_;              // (n_features)
+    std::vector<How> how_;              // (1 + n_features): the first one stands for leaves, and is never known
     std::vector<ValueCode> code_;       // (n_features)
     std::vector<float> rank_;           // (n_features), of imagined values
     std::vector<ValueCode> last_code_;  // (n_features), of values between code_ and this

@@ -1,7 +1,7 @@
 // What can still be reached below the two children of each waiting tree's cursor, given what is known.
 #pragma once
 
-#include "knowledge.hpp"
+#include "leaf_sets.hpp"
 
 namespace frugal {
 
@@ -12,34 +12,49 @@ struct Lead {
 
 class Looks {
   public:
-    Looks(const Reachable& trees, uint32_t most_visits)
+    // sets: nullptr, or those of the trees.
+    Looks(const Reachable& trees, const LeafSets* sets, uint32_t most_visits)
         : trees_(&trees),
+          sets_(most_visits < kEnoughVisits ? nullptr : sets),
           width_(trees.width()),
           most_visits_(most_visits),
           is_stale_(trees.n_trees, 1),
           reads_(trees.n_trees, 0),
           ranges_(trees.is_narrow() ? 2 * trees.n_trees : 0),
           leads_(trees.is_narrow() ? 0 : 2 * trees.n_trees * 2 * width_),
-          visits_(2 * trees.n_trees) {}
+          visits_(2 * trees.n_trees) {
+        if (sets_) reachable_ = sets_->all();
+    }
 
-    bool is_stale(int32_t t) const { return is_stale_[static_cast<size_t>(t)]; }
+    // Forgets everything: another row begins.
+    void restart(int32_t leader) {
+        leader_ = leader;
+        has_looked_ = false;
+        std::fill(is_stale_.begin(), is_stale_.end(), 1);
+        if (sets_) reachable_ = sets_->all();
+    }
+
+    bool is_stale(int32_t t) const { return sets_ || is_stale_[static_cast<size_t>(t)]; }
     void forget(int32_t t) { is_stale_[static_cast<size_t>(t)] = 1; }
-    void forget_all() { std::fill(is_stale_.begin(), is_stale_.end(), 1); }
 
     // The leads of wide trees were those of the leader, and only over rivals that were open.
     void lead_by(int32_t leader) {
         leader_ = leader;
-        if (!trees_->is_narrow()) forget_all();
+        if (!trees_->is_narrow()) std::fill(is_stale_.begin(), is_stale_.end(), 1);
     }
 
-    // A feature was bought: what was found in trees that could still read it is not the best any more.
-    void take(int32_t f) {
+    // A feature became known: what was found in trees that could still read it is not the best any more.
+    void take(const Knowledge& knowledge, int32_t f) {
+        if (sets_) return sets_->narrow(knowledge, f, reachable_.data());
+        if (!has_looked_) return;
         const uint64_t bit = Reachable::bit(f);
         for (size_t t = 0; t < is_stale_.size(); ++t) is_stale_[t] |= (reads_[t] & bit) != 0;
     }
 
     // Looks below the cursors of some trees, side by side, a step each, so that they wait for memory together.
     void look(const Knowledge& knowledge, const int32_t* trees, size_t n, const std::vector<int32_t>& cursor) {
+        has_looked_ = true;
+        if (sets_) return look_by_sets(trees, n, cursor);
         ways_.clear();
         for (size_t a = 0; a < n; ++a) start(trees[a], cursor[static_cast<size_t>(trees[a])]);
         while (!ways_.empty()) {
@@ -65,19 +80,26 @@ class Looks {
     }
 
   private:
+    static constexpr uint32_t kEnoughVisits = 64;  // a policy that allows so many may as well see small trees as a whole
+
     struct Way {
         int32_t node;
         int32_t place;  // 2 * tree + side
     };
-    struct Extremes {
-        int32_t low, high;
-    };
-
     Lead narrow_lead(int32_t t, size_t slot, int32_t low, int32_t high) const {
         const int32_t channel = trees_->channel_of(static_cast<size_t>(t));
         const bool is_leading = trees_->n_channels == 1 ? leader_ == 1 : channel == leader_;
         if (is_leading) return {low, high};
         return channel == static_cast<int32_t>(slot) ? Lead{-high, -low} : Lead{0, 0};
+    }
+
+    void look_by_sets(const int32_t* trees, size_t n, const std::vector<int32_t>& cursor) {
+        for (size_t a = 0; a < n; ++a) {
+            const auto t = static_cast<size_t>(trees[a]);
+            const uint64_t left = reachable_[t] & sets_->left_of(cursor[t]);
+            ranges_[2 * t] = sets_->extremes(t, left);
+            ranges_[2 * t + 1] = sets_->extremes(t, reachable_[t] & ~left);
+        }
     }
 
     void start(int32_t t, int32_t cursor) {
@@ -129,7 +151,7 @@ class Looks {
 
     void widen(size_t place, int32_t i) {
         if (trees_->is_narrow()) {
-            Extremes& found = ranges_[place];
+            LeafSets::Extremes& found = ranges_[place];
             found.low = std::min<int32_t>(found.low, trees_->range(i).low);
             found.high = std::max<int32_t>(found.high, trees_->range(i).high);
             return;
@@ -158,12 +180,15 @@ class Looks {
     }
 
     const Reachable* trees_;
+    const LeafSets* sets_;
     size_t width_;
     uint32_t most_visits_;
     int32_t leader_ = 0;
+    bool has_looked_ = false;
+    std::vector<uint64_t> reachable_;  // (n_trees): leaves, if there are sets of them
     std::vector<uint8_t> is_stale_;  // (n_trees): something is known below the cursor that was not when it was looked at
     std::vector<uint64_t> reads_;    // (n_trees): features that the part seen by the last look can still read, as bits
-    std::vector<Extremes> ranges_;   // (n_trees, 2), of narrow trees
+    std::vector<LeafSets::Extremes> ranges_;   // (n_trees, 2), of narrow trees
     std::vector<int16_t> leads_;     // (n_trees, 2, 2, width), of wide trees: least and largest lead over each class
     std::vector<uint32_t> visits_;   // (n_trees, 2): nodes that may still be looked at
     std::vector<Way> ways_, next_ways_;

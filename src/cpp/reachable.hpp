@@ -40,7 +40,7 @@ class Reachable {
         uint64_t below;                               // features of the subtree, each as bit f % 64, so that one may stand for several
         int32_t feature;                              // -1: leaf
         int32_t right;                                // right child, or the leaf's row in values
-        uint32_t limit : 31, missing_left : 1;        // numeric: codes up to the limit go left; categorical: number of the set
+        uint32_t limit : 30, missing_left : 1, is_categorical : 1;  // numeric: codes up to the limit go left; categorical: number of the set
         float left_share;                             // of the training rows that came by
     };
     static_assert(sizeof(Node) == 24);
@@ -97,9 +97,12 @@ class Reachable {
         return static_cast<ValueCode>(std::lower_bound(own.begin(), own.end(), value) - own.begin());
     }
 
+    // Codes of a feature are below this number, or kMissingValue.
+    ValueCode n_codes(size_t f) const { return static_cast<ValueCode>(is_category_[f] ? 64 * set_words_ : thresholds_[f].size() + 1); }
+
     bool goes_left(const Node& node, ValueCode code) const {
+        if (!node.is_categorical) return (code <= node.limit) | ((code == kMissingValue) & node.missing_left);
         if (code == kMissingValue) return node.missing_left;
-        if (!is_category_[static_cast<size_t>(node.feature)]) return code <= node.limit;
         return (sets_[node.limit * set_words_ + (code >> 6)] >> (code & 63)) & 1;
     }
 
@@ -197,7 +200,8 @@ class Reachable {
             const std::vector<double>& own = thresholds_[static_cast<size_t>(node.feature)];
             node.missing_left = a.missing_left[i] != 0;
             const auto place = std::lower_bound(own.begin(), own.end(), a.threshold[i]) - own.begin();
-            node.limit = (a.category_set[i] >= 0 ? static_cast<uint32_t>(a.category_set[i]) : static_cast<uint32_t>(place)) & 0x7FFFFFFFu;
+            node.limit = (a.category_set[i] >= 0 ? static_cast<uint32_t>(a.category_set[i]) : static_cast<uint32_t>(place)) & 0x3FFFFFFFu;
+            node.is_categorical = a.category_set[i] >= 0;
             const auto left = static_cast<int32_t>(i) + 1, right = node.right;
             const double weight = a.node_weight[left] + a.node_weight[right];
             node.left_share = weight > 0 ? static_cast<float>(a.node_weight[left] / weight) : 0.5f;

@@ -7,6 +7,7 @@
 
 #include <cmath>
 
+#include "foresight.hpp"
 #include "looks.hpp"
 #include "purse.hpp"
 
@@ -30,12 +31,12 @@ struct Policy {
 
 class RowRun {
   public:
-    RowRun(const Reachable& trees, const TickPrices& prices, const Policy& policy)
+    RowRun(const Reachable& trees, const LeafSets* sets, const TickPrices& prices, const Policy& policy)
         : trees_(&trees),
           policy_(&policy),
           purse_(prices),
           knowledge_(trees),
-          looks_(trees, policy.deep ? policy.most_visits : 0),
+          looks_(trees, sets, policy.deep ? policy.most_visits : 0),
           n_slots_(trees.n_channels),
           first_(trees.n_features, -1),
           n_waiting_(trees.n_features, 0),
@@ -68,9 +69,18 @@ class RowRun {
         rivals_ = start.rivals_;
         leader_ = start.leader_;
         is_hopeful_ = start.is_hopeful_;
-        looks_.lead_by(leader_);
-        looks_.forget_all();
-        has_looked_ = false;
+        looks_.restart(leader_);
+        stops_.clear();
+    }
+
+    // The leaves that the row would end in are known: a tree goes from stop to stop instead of from node to node. What the run
+    // does depends on a stop only after the features were bought that lead to it.
+    void foresee(const Stops& stops, const int32_t* leaves /* (n_trees) */) {
+        stops_.resize(trees_->n_trees);
+        for (size_t t = 0; t < stops_.size(); ++t) {
+            stops_[t] = stops.of(leaves[t]);
+            __builtin_prefetch(stops_[t]);
+        }
     }
 
     // The feature to buy now, or -1 when the run is over.
@@ -171,8 +181,11 @@ class RowRun {
         first_[feature] = -1;
         n_waiting_[feature] = 0;
         remove_active(f);
-        if (has_looked_) looks_.take(f);
-        advance_all();
+        looks_.take(knowledge_, f);
+        if (stops_.empty())
+            advance_all();
+        else
+            advance_by_stops();
         assess();
     }
 
@@ -201,17 +214,29 @@ class RowRun {
         }
     }
 
+    void advance_by_stops() {
+        const bool is_narrow = trees_->is_narrow();
+        for (const Moving& moving : moving_) {
+            const auto t = static_cast<size_t>(moving.tree);
+            const Stops::Stop *before = stops_[t], *stop = before;
+            do ++stop;
+            while (knows(stop->feature));
+            stops_[t] = stop;
+            cursor_[t] = stop->node;
+            if (is_narrow)
+                count_narrow(t, stop->range, before->range);
+            else
+                trees_->prefetch(stop->node);
+            if (stop->feature >= 0) wait(moving.tree, stop->feature);
+        }
+        if (is_narrow) return;
+        for (const Moving& moving : moving_) count(static_cast<size_t>(moving.tree), cursor_[static_cast<size_t>(moving.tree)], moving.from);
+    }
+
     // Adds what is below a tree's cursor to the sums; instead of what was below the node it comes from, if any.
     void count(size_t t, int32_t now, int32_t before) {
         const size_t width = trees_->width();
-        if (trees_->is_narrow()) {
-            const Reachable::Range after = trees_->range(now), was = before < 0 ? Reachable::Range{} : trees_->range(before);
-            int32_t* own = sums_.data() + trees_->channel_of(t);
-            own[0] += after.low - was.low;
-            own[width] += after.high - was.high;
-            own[2 * width] += after.mean - was.mean;
-            return;
-        }
+        if (trees_->is_narrow()) return count_narrow(t, trees_->range(now), before < 0 ? Reachable::Range{} : trees_->range(before));
         const int8_t* rows = trees_->rows(now);
         if (before < 0) {
             for (size_t c = 0; c < 3 * width; ++c) sums_[c] += rows[c];
@@ -223,13 +248,23 @@ class RowRun {
             for (size_t c = first; c < first + 8; ++c) sums[c] += static_cast<int16_t>(rows[c] - was[c]);
     }
 
+    void count_narrow(size_t t, const Reachable::Range& now, const Reachable::Range& before) {
+        int32_t* own = sums_.data() + trees_->channel_of(t);
+        own[0] += now.low - before.low;
+        own[trees_->width()] += now.high - before.high;
+        own[2 * trees_->width()] += now.mean - before.mean;
+    }
+
     void wait_if_open(int32_t t) {
-        const Reachable::Node& node = trees_->node(cursor_[static_cast<size_t>(t)]);
-        if (node.feature < 0) return;
-        const auto f = static_cast<size_t>(node.feature);
-        if (n_waiting_[f]++ == 0) active_.push_back(node.feature);
-        next_[static_cast<size_t>(t)] = first_[f];
-        first_[f] = t;
+        const int32_t f = trees_->node(cursor_[static_cast<size_t>(t)]).feature;
+        if (f >= 0) wait(t, f);
+    }
+
+    void wait(int32_t t, int32_t f) {
+        const auto feature = static_cast<size_t>(f);
+        if (n_waiting_[feature]++ == 0) active_.push_back(f);
+        next_[static_cast<size_t>(t)] = first_[feature];
+        first_[feature] = t;
         looks_.forget(t);
     }
 
@@ -339,7 +374,6 @@ class RowRun {
 
     // Looks below waiting trees, some at a time, until that is enough or all are done.
     void look_until_closed() {
-        has_looked_ = true;
         for (const size_t slot : open_) rivals_[slot].least = cursor_steps(slot);
         close_rivals([&](const Rival& rival) { return rival.least; });
         stale_.clear();
@@ -460,6 +494,7 @@ class RowRun {
     bool is_settled_in_boxes() const {
         std::vector<RowRun> boxes(1, *this);
         boxes.back().is_box_ = true;
+        boxes.back().stops_.clear();
         uint32_t n_boxes = 0;
         while (!boxes.empty()) {
             const RowRun box = std::move(boxes.back());
@@ -566,6 +601,8 @@ class RowRun {
     std::vector<int32_t> cursor_;     // (n_trees)
     std::vector<int32_t> next_;       // (n_trees): next tree that waits for the same feature, or -1
 
+    std::vector<const Stops::Stop*> stops_;  // (n_trees): where each tree is on a way that is known, or empty
+
     std::vector<int32_t> sums_;       // (3, width): of all trees: least, largest and mean below their cursors, in steps
     int32_t leader_ = 0;
     std::vector<size_t> open_;        // slots of the rivals that could still win
@@ -574,7 +611,6 @@ class RowRun {
     std::vector<double> scores_;      // (n_slots)
     std::vector<int32_t> stale_, waiting_;
     std::vector<Moving> moving_;
-    bool has_looked_ = false;
     bool is_hopeful_ = false;
     bool is_box_ = false;             // imagined, to prove that the label is settled in it
 };

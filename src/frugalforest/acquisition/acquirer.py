@@ -78,7 +78,11 @@ class Acquirer:
         """Run every row (as `ensemble.reading` gives it) to its end."""
         if rule.name == "all":
             return self._read_all(rows, n_threads)
-        answer, is_complete, channels, mask = self.core.evaluate(rows, self.policy(rule), with_probabilities, n_threads)
+        import os
+        forest = self.ensemble.forest
+        f1 = forest if os.environ.get("FF_ALL") == "1" else forest.first(1)
+        leaves = f1.apply(rows, n_threads) if forest.n_trees else None
+        answer, is_complete, channels, mask = self.core.evaluate(rows, self.policy(rule), with_probabilities, n_threads, leaves)
         labels = answer.astype(np.intp)
         probabilities = None if channels is None else self.estimated_probabilities(channels, labels)
         complete = np.flatnonzero(is_complete)
