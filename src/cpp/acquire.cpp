@@ -68,12 +68,12 @@ class Acquirer {
     const std::vector<double>& base() const { return base_; }
     const LeafSets* sets() const { return sets_.get(); }
 
-    // Runs every row to its end. leaves: (n, trees from the first one on), where rows would end; rows of the same leaf come one
-    // after the other, since what they read is still in the cache, and with all trees their ways are not searched again.
+    // Runs every row to its end. leaves: (n, n_trees), where rows would end in each tree, or nothing: rows of the same leaf then
+    // come one after the other, since what they read is still in the cache, and their ways are not searched again.
     // -> (label (n), is_complete (n), estimate (n, channels) or None, mask (n, m))
     nb::tuple evaluate(AnyMatrix x_array, const Policy& policy, bool with_estimate, int n_threads, const std::optional<Matrix<int32_t>>& leaves) const {
         const StridedMatrix x = checked(x_array);
-        const Ends ends = read_ends(leaves, x.n_rows);
+        const int32_t* ends = checked(leaves, x.n_rows);
         const size_t n = x.n_rows, m = trees_.n_features, k = trees_.n_channels;
         std::vector<int32_t> label(n);
         std::vector<uint8_t> is_complete(n), mask(n * m, 0);
@@ -104,7 +104,7 @@ class Acquirer {
         std::vector<int32_t> labels(x.n_rows * n_levels, -1);
         {
             nb::gil_scoped_release release;
-            for_rows(x, Ends{}, policy, n_threads, [&](size_t row, RowRun& run, auto&& buy_next) {
+            for_rows(x, nullptr, policy, n_threads, [&](size_t row, RowRun& run, auto&& buy_next) {
                 size_t reached = 0;
                 do {
                     if (run.is_over() || reached == n_levels || run.confidence() < level[reached]) continue;
@@ -124,38 +124,35 @@ class Acquirer {
         return matrix;
     }
 
-    struct Ends {
-        const int32_t* leaves = nullptr;  // (n, n_trees)
-        size_t n_trees = 0;
-    };
-
-    Ends read_ends(const std::optional<Matrix<int32_t>>& leaves, size_t n_rows) const {
-        if (!leaves) return {};
-        if (leaves->shape(0) != n_rows || leaves->shape(1) > trees_.n_trees) throw std::invalid_argument("Acquirer: leaves of other rows or trees");
-        return {leaves->data(), leaves->shape(1)};
+    // -> (n, n_trees), or nullptr
+    const int32_t* checked(const std::optional<Matrix<int32_t>>& leaves, size_t n_rows) const {
+        if (!leaves) return nullptr;
+        if (leaves->shape(0) != n_rows || leaves->shape(1) != trees_.n_trees) throw std::invalid_argument("Acquirer: leaves of other rows or trees");
+        return leaves->data();
     }
 
-    static std::vector<size_t> rows_by_leaf(const Ends& ends, size_t n_rows) {
+    // Rows in the order of their leaves in the first tree.
+    std::vector<size_t> rows_by_leaf(const int32_t* leaves, size_t n_rows) const {
         std::vector<size_t> rows(n_rows);
         std::iota(rows.begin(), rows.end(), size_t{0});
-        if (ends.n_trees > 0)
-            std::sort(rows.begin(), rows.end(), [&](size_t a, size_t b) { return ends.leaves[a * ends.n_trees] < ends.leaves[b * ends.n_trees]; });
+        if (leaves && trees_.n_trees > 0)
+            std::sort(rows.begin(), rows.end(), [&](size_t a, size_t b) {
+                return std::make_pair(leaves[a * trees_.n_trees], a) < std::make_pair(leaves[b * trees_.n_trees], b);
+            });
         return rows;
     }
 
-    // Calls use(row, run, buy_next) for every row; buy_next() buys the next feature and names it, -1 at the end. A value is read
-    // when it is bought, not before.
+    // Calls use(row, run, buy_next) for every row; buy_next() buys the next feature and names it, -1 at the end.
     template <class Use>
-    void for_rows(const StridedMatrix& x, const Ends& ends, const Policy& policy, int n_threads, Use&& use) const {
+    void for_rows(const StridedMatrix& x, const int32_t* leaves, const Policy& policy, int n_threads, Use&& use) const {
         const RowRun start(trees_, sets(), prices_, policy);
-        const std::vector<size_t> rows = rows_by_leaf(ends, x.n_rows);
-        const bool is_foreseen = ends.n_trees > 0 && ends.n_trees == trees_.n_trees;
+        const std::vector<size_t> rows = rows_by_leaf(leaves, x.n_rows);
         parallel_for((x.n_rows + kRowsPerTask - 1) / kRowsPerTask, n_threads, [&](size_t task) {
             RowRun run = start;
             for (size_t a = task * kRowsPerTask; a < std::min(x.n_rows, (task + 1) * kRowsPerTask); ++a) {
                 const size_t row = rows[a];
                 run.restart(start);
-                if (is_foreseen) run.foresee(stops_, ends.leaves + row * ends.n_trees);
+                if (leaves) run.foresee(stops_, leaves + row * trees_.n_trees);
                 use(row, run, [&] {
                     const int32_t f = run.next();
                     if (f >= 0) run.buy(f, trees_.code(static_cast<size_t>(f), value(x, row, static_cast<size_t>(f))));

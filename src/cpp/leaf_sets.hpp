@@ -69,7 +69,7 @@ class LeafSets {
             std::vector<int32_t> leaves;
             if (!list_leaves(static_cast<int32_t>(trees_->roots[t]), leaves)) return false;
             std::stable_sort(leaves.begin(), leaves.end(), [&](int32_t a, int32_t b) {
-                const Reachable::Range &x = trees_->range(a), &y = trees_->range(b);
+                const Reachable::Range x = trees_->range(a), y = trees_->range(b);
                 return std::make_pair(x.low, x.high) < std::make_pair(y.low, y.high);
             });
             for (size_t b = 0; b < leaves.size(); ++b) {

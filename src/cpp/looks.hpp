@@ -57,11 +57,13 @@ class Looks {
         if (sets_) return look_by_sets(trees, n, cursor);
         ways_.clear();
         for (size_t a = 0; a < n; ++a) start(trees[a], cursor[static_cast<size_t>(trees[a])]);
-        while (!ways_.empty()) {
-            next_ways_.clear();
-            for (const Way& way : ways_) go_on(knowledge, way);
-            ways_.swap(next_ways_);
-        }
+        trees_->with_size([&](auto is_small) {
+            while (!ways_.empty()) {
+                next_ways_.clear();
+                for (const Way& way : ways_) go_on<is_small>(knowledge, way);
+                ways_.swap(next_ways_);
+            }
+        });
     }
 
     // What the tree adds to the lead over a rival in its left (0) or right (1) child. OUT is valid after a look.
@@ -75,13 +77,16 @@ class Looks {
     // The same over all leaves below a node, whatever is known.
     Lead whole(int32_t t, int32_t i, size_t slot) const {
         if (trees_->is_narrow()) return narrow_lead(t, slot, trees_->range(i).low, trees_->range(i).high);
-        const int8_t *low = trees_->rows(i), *high = low + width_;
-        return {low[leader_] - high[slot], high[leader_] - low[slot]};
+        const auto leader = static_cast<size_t>(leader_);
+        return {trees_->steps(i, leader) - trees_->steps(i, width_ + slot), trees_->steps(i, width_ + leader) - trees_->steps(i, slot)};
     }
 
   private:
     static constexpr uint32_t kEnoughVisits = 64;  // a policy that allows so many may as well see small trees as a whole
 
+    struct Leads8 {
+        int16_t least[8], largest[8];
+    };
     struct Way {
         int32_t node;
         int32_t place;  // 2 * tree + side
@@ -115,6 +120,7 @@ class Looks {
         }
     }
 
+    template <bool is_small>
     void go_on(const Knowledge& knowledge, const Way& way) {
         const Reachable::Node& node = trees_->node(way.node);
         const auto place = static_cast<size_t>(way.place);
@@ -122,14 +128,14 @@ class Looks {
         // A leaf, a subtree of which nothing is known, or one too many: what the subtree holds at all is a bound too.
         if (!(node.below & knowledge.bits()) || visits_[place] == 0) {
             reads |= node.below;
-            return widen(place, way.node);
+            return widen<is_small>(place, way.node);
         }
         --visits_[place];
         if (const int32_t following = knowledge.child(way.node); following >= 0) {
             next_ways_.push_back({following, way.place});
             return trees_->prefetch(following);
         }
-        if (!can_widen(place, way.node)) return;
+        if (!can_widen<is_small>(place, way.node)) return;
         reads |= Reachable::bit(node.feature);
         next_ways_.push_back({way.node + 1, way.place});
         next_ways_.push_back({node.right, way.place});
@@ -139,44 +145,60 @@ class Looks {
     // ---- what was found, by 2 * tree + side
 
     void clear(size_t place) {
-        constexpr int32_t kBeyond = 1 << 14;
         if (trees_->is_narrow()) {
-            ranges_[place] = {4 * kBeyond, -4 * kBeyond};
+            ranges_[place] = {std::numeric_limits<int32_t>::max(), std::numeric_limits<int32_t>::min()};
             return;
         }
+        constexpr int16_t kBeyond = std::numeric_limits<int16_t>::max();  // of every lead
         int16_t* least = leads_.data() + place * 2 * width_;
-        std::fill_n(least, width_, static_cast<int16_t>(kBeyond));
+        std::fill_n(least, width_, kBeyond);
         std::fill_n(least + width_, width_, static_cast<int16_t>(-kBeyond));
     }
 
+    template <bool is_small>
     void widen(size_t place, int32_t i) {
         if (trees_->is_narrow()) {
             LeafSets::Extremes& found = ranges_[place];
-            found.low = std::min<int32_t>(found.low, trees_->range(i).low);
-            found.high = std::max<int32_t>(found.high, trees_->range(i).high);
+            found.low = std::min(found.low, trees_->range<is_small>(i).low);
+            found.high = std::max(found.high, trees_->range<is_small>(i).high);
             return;
         }
-        const int8_t *low = trees_->rows(i), *high = low + width_;
-        int16_t *least = leads_.data() + place * 2 * width_, *largest = least + width_;
-        const int16_t low_leader = low[leader_], high_leader = high[leader_];
-        for (size_t first = 0; first < width_; first += 8)
-            for (size_t c = first; c < first + 8; ++c) {
-                least[c] = std::min(least[c], static_cast<int16_t>(low_leader - high[c]));
-                largest[c] = std::max(largest[c], static_cast<int16_t>(high_leader - low[c]));
+        for (size_t first = 0; first < width_; first += 8) {
+            const Leads8 leads = leads_over<is_small>(i, first);
+            int16_t *least = leads_.data() + place * 2 * width_ + first, *largest = least + width_;
+            for (size_t c = 0; c < 8; ++c) {
+                least[c] = std::min(least[c], leads.least[c]);
+                largest[c] = std::max(largest[c], leads.largest[c]);
             }
+        }
     }
 
     // Whether a leaf below the node could be beyond what was found already.
+    template <bool is_small>
     bool can_widen(size_t place, int32_t i) const {
-        if (trees_->is_narrow()) return trees_->range(i).low < ranges_[place].low || trees_->range(i).high > ranges_[place].high;
-        const int8_t *low = trees_->rows(i), *high = low + width_;
-        const int16_t *least = leads_.data() + place * 2 * width_, *largest = least + width_;
-        const int16_t low_leader = low[leader_], high_leader = high[leader_];
+        if (trees_->is_narrow()) return trees_->range<is_small>(i).low < ranges_[place].low || trees_->range<is_small>(i).high > ranges_[place].high;
         int16_t beyond = 0;
-        for (size_t first = 0; first < width_; first += 8)
-            for (size_t c = first; c < first + 8; ++c)
-                beyond |= static_cast<int16_t>((low_leader - high[c] < least[c]) | (high_leader - low[c] > largest[c]));
+        for (size_t first = 0; first < width_; first += 8) {
+            const Leads8 leads = leads_over<is_small>(i, first);
+            const int16_t *least = leads_.data() + place * 2 * width_ + first, *largest = least + width_;
+            for (size_t c = 0; c < 8; ++c)
+                beyond |= static_cast<int16_t>((leads.least[c] < least[c]) | (leads.largest[c] > largest[c]));
+        }
         return beyond != 0;
+    }
+
+    // Leads over eight classes below a node of a wide tree.
+    template <bool is_small>
+    Leads8 leads_over(int32_t i, size_t first) const {
+        const Reachable::Eight low = trees_->eight<is_small>(i, first), high = trees_->eight<is_small>(i, width_ + first);
+        const auto leader = static_cast<size_t>(leader_);
+        const int16_t low_leader = trees_->steps<is_small>(i, leader), high_leader = trees_->steps<is_small>(i, width_ + leader);
+        Leads8 leads;
+        for (size_t c = 0; c < 8; ++c) {
+            leads.least[c] = static_cast<int16_t>(low_leader - high[c]);
+            leads.largest[c] = static_cast<int16_t>(high_leader - low[c]);
+        }
+        return leads;
     }
 
     const Reachable* trees_;

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <stdexcept>
+#include <type_traits>
 #include <vector>
 
 namespace frugal {
@@ -47,7 +50,7 @@ class Reachable {
 
     // Least, largest and mean value below a node of a narrow tree, in steps.
     struct Range {
-        int16_t low, high, mean, unused;
+        int32_t low, high, mean;
     };
 
     explicit Reachable(const EnsembleArrays& a)
@@ -80,12 +83,35 @@ class Reachable {
     double step() const { return step_; }
     bool is_narrow() const { return !channel_of_.empty(); }
     int32_t channel_of(size_t t) const { return channel_of_[t]; }  // of narrow trees
-    const Range& range(int32_t i) const { return *reinterpret_cast<const Range*>(record(i) + sizeof(Node)); }
-    // Wide trees: least, largest and mean of each channel, (3, width); channels beyond the real ones are 0.
+    // Calls use(std::true_type) if numbers are small, use(std::false_type) otherwise, so that loops need not ask.
+    template <class Use>
+    void with_size(Use&& use) const {
+        is_small_ ? use(std::true_type{}) : use(std::false_type{});
+    }
+
+    template <bool is_small>
+    Range range(int32_t i) const {
+        if constexpr (!is_small) return read<Range>(i, 0);
+        const auto steps = read<std::array<int16_t, 3>>(i, 0);
+        return {steps[0], steps[1], steps[2]};
+    }
+    Range range(int32_t i) const { return is_small_ ? range<true>(i) : range<false>(i); }
+    // Wide trees: least, largest and mean of each channel, (3, width); channels beyond the real ones are 0. Read eight at a time.
     size_t width() const { return width_; }
-    const int8_t* rows(int32_t i) const { return reinterpret_cast<const int8_t*>(record(i) + sizeof(Node)); }
-    // Whether leaves of wide trees were rounded.
-    bool has_rounded_leaves() const { return has_rounded_leaves_; }
+    using Eight = std::array<int16_t, 8>;
+    template <bool is_small>
+    Eight eight(int32_t i, size_t first) const {
+        if constexpr (!is_small) return read<Eight>(i, first * sizeof(int16_t));
+        const auto bytes = read<std::array<int8_t, 8>>(i, first);
+        Eight steps;
+        for (size_t c = 0; c < 8; ++c) steps[c] = bytes[c];
+        return steps;
+    }
+    template <bool is_small>
+    int16_t steps(int32_t i, size_t place) const {
+        return is_small ? read<int8_t>(i, place) : read<int16_t>(i, place * sizeof(int16_t));
+    }
+    int16_t steps(int32_t i, size_t place) const { return is_small_ ? steps<true>(i, place) : steps<false>(i, place); }
 
     ValueCode code(size_t f, double value) const {
         if (std::isnan(value)) return kMissingValue;
@@ -111,6 +137,8 @@ class Reachable {
     double channel(const double* scores, size_t c) const { return n_channels == 1 ? scores[1] - scores[0] : scores[c]; }
 
   private:
+    static constexpr double kRoundedShare = 0.1;
+
     static void check(const EnsembleArrays& a) {
         const auto fail = [](const char* what) { throw std::invalid_argument(what); };
         if (a.n_classes < 2) fail("an ensemble needs two classes");
@@ -155,21 +183,48 @@ class Reachable {
         unsigned char bytes[64];
     };
 
+    // Numbers behind a node.
+    template <class T>
+    T read(int32_t i, size_t offset) const {
+        T found;
+        std::memcpy(&found, record(i) + sizeof(Node) + offset, sizeof(T));
+        return found;
+    }
+    template <class T>
+    void write(int32_t i, size_t place, T number) {
+        std::memcpy(lines_.data()->bytes + static_cast<size_t>(i) * stride_ + sizeof(Node) + place * sizeof(T), &number, sizeof(T));
+    }
+
     const unsigned char* record(int32_t i) const { return lines_.data()->bytes + static_cast<size_t>(i) * stride_; }
     Node& node_at(size_t i) { return *reinterpret_cast<Node*>(lines_.data()->bytes + i * stride_); }
 
-    // The finest grid of a power of two on which every leaf fits: 16 bits in narrow trees, 8 in wide ones.
+    // The finest grid of a power of two on which every leaf fits. Numbers are small where nearly all leaves lie on the grid of
+    // small ones, as votes do: 16 bits in narrow trees and 8 in wide ones, otherwise twice that. Differences of two numbers of
+    // wide trees fit 16 bits, sums over all trees 32.
     void choose_grid(const EnsembleArrays& a) {
         channel_of_ = single_channels(a);
         double largest = 0;
-        for (size_t leaf = 0; leaf < a.n_leaves; ++leaf)
-            for (size_t c = 0; c < n_channels; ++c)
-                largest = std::max(largest, std::abs(channel(leaf_values(static_cast<int32_t>(leaf)), c)));
-        const double most = is_narrow() ? 32767 : 127;
-        step_ = std::exp2(std::max(-1000.0, std::ceil(std::log2(largest / most))));
-        if (largest / step_ > most) step_ *= 2;
+        for_leaf_values(a, [&](double value) { largest = std::max(largest, std::abs(value)); });
+        const double small_step = step_for(largest, is_narrow() ? 32767 : 127);
+        size_t n_off = 0;
+        for_leaf_values(a, [&](double value) { n_off += value != small_step * std::nearbyint(value / small_step); });
+        is_small_ = static_cast<double>(n_off) <= kRoundedShare * static_cast<double>(a.n_leaves * n_channels);
+        const double finest = is_narrow() ? std::min(1e6, 1e9 / static_cast<double>(std::max<size_t>(n_trees, 1))) : 16383;
+        step_ = is_small_ ? small_step : step_for(largest, finest);
         width_ = is_narrow() ? n_channels : (n_channels + 7) / 8 * 8;
-        stride_ = sizeof(Node) + (is_narrow() ? sizeof(Range) : 3 * width_);
+        const size_t n_bytes = is_narrow() ? (is_small_ ? 6 : sizeof(Range)) : 3 * width_ * (is_small_ ? 1 : 2);
+        stride_ = sizeof(Node) + (n_bytes + 7) / 8 * 8;
+    }
+
+    static double step_for(double largest, double most) {
+        const double step = std::exp2(std::max(-1000.0, std::ceil(std::log2(largest / most))));
+        return largest / step > most ? 2 * step : step;
+    }
+
+    template <class Use>
+    void for_leaf_values(const EnsembleArrays& a, Use&& use) const {
+        for (size_t leaf = 0; leaf < a.n_leaves; ++leaf)
+            for (size_t c = 0; c < n_channels; ++c) use(channel(leaf_values(static_cast<int32_t>(leaf)), c));
     }
 
     // The one channel that each tree adds to, or nothing if some tree adds to several.
@@ -213,41 +268,41 @@ class Reachable {
     }
 
     void set_reach(int32_t i, size_t t) {
-        unsigned char* place = lines_.data()->bytes + static_cast<size_t>(i) * stride_ + sizeof(Node);
-        if (is_narrow()) {
-            const auto c = static_cast<size_t>(channel_of(t));
-            *reinterpret_cast<Range*>(place) = {static_cast<int16_t>(low_steps(i, c)), static_cast<int16_t>(high_steps(i, c)), static_cast<int16_t>(mean_steps(i, c)), 0};
-            return;
-        }
-        auto* row = reinterpret_cast<int8_t*>(place);
-        for (size_t c = 0; c < n_channels; ++c) {
-            row[c] = static_cast<int8_t>(low_steps(i, c));
-            row[width_ + c] = static_cast<int8_t>(high_steps(i, c));
-            row[2 * width_ + c] = static_cast<int8_t>(mean_steps(i, c));
-            has_rounded_leaves_ |= node(i).feature < 0 && row[c] != row[width_ + c];
+        const auto set = [&](size_t place, int32_t steps) {
+            if (is_narrow())
+                is_small_ ? write(i, place, static_cast<int16_t>(steps)) : write(i, place, steps);
+            else
+                is_small_ ? write(i, place, static_cast<int8_t>(steps)) : write(i, place, static_cast<int16_t>(steps));
+        };
+        const size_t first = is_narrow() ? static_cast<size_t>(channel_of(t)) : 0, n = is_narrow() ? 1 : n_channels;
+        const size_t part = is_narrow() ? 1 : width_;
+        for (size_t c = 0; c < n; ++c) {
+            set(c, low_steps(i, first + c));
+            set(part + c, high_steps(i, first + c));
+            set(2 * part + c, mean_steps(i, first + c));
         }
     }
 
-    double low_steps(int32_t i, size_t c) const {
+    int32_t low_steps(int32_t i, size_t c) const {
         const Node& at = node(i);
-        if (at.feature < 0) return std::floor(channel(leaf_values(at.right), c) / step_);
+        if (at.feature < 0) return static_cast<int32_t>(std::floor(channel(leaf_values(at.right), c) / step_));
         if (is_narrow()) return std::min(range(i + 1).low, range(at.right).low);
-        return std::min(rows(i + 1)[c], rows(at.right)[c]);
+        return std::min(steps(i + 1, c), steps(at.right, c));
     }
 
-    double high_steps(int32_t i, size_t c) const {
+    int32_t high_steps(int32_t i, size_t c) const {
         const Node& at = node(i);
-        if (at.feature < 0) return std::ceil(channel(leaf_values(at.right), c) / step_);
+        if (at.feature < 0) return static_cast<int32_t>(std::ceil(channel(leaf_values(at.right), c) / step_));
         if (is_narrow()) return std::max(range(i + 1).high, range(at.right).high);
-        return std::max(rows(i + 1)[width_ + c], rows(at.right)[width_ + c]);
+        return std::max(steps(i + 1, width_ + c), steps(at.right, width_ + c));
     }
 
-    double mean_steps(int32_t i, size_t c) const { return std::nearbyint(static_cast<double>(mean(i)[c]) / step_); }
+    int32_t mean_steps(int32_t i, size_t c) const { return static_cast<int32_t>(std::nearbyint(static_cast<double>(mean(i)[c]) / step_)); }
 
     std::vector<Line> lines_;          // (n_nodes) records of stride_ bytes: Node, then Range or rows
     size_t stride_ = 0, width_ = 0;
     double step_ = 1;
-    bool has_rounded_leaves_ = false;
+    bool is_small_ = false;
     std::vector<int32_t> channel_of_;  // (n_trees), or empty: trees are wide
     std::vector<float> means_;         // (n_nodes, n_channels)
     std::vector<double> values_;       // (n_leaves, n_classes)

@@ -7,9 +7,9 @@
 
 #include <cmath>
 
-#include "foresight.hpp"
 #include "looks.hpp"
 #include "purse.hpp"
+#include "stops.hpp"
 
 namespace frugal {
 
@@ -48,7 +48,7 @@ class RowRun {
         lead_by(0);
         for (size_t t = 0; t < trees.n_trees; ++t) {
             cursor_[t] = static_cast<int32_t>(trees.roots[t]);
-            count(t, cursor_[t], -1);
+            count_first(t);
             wait_if_open(static_cast<int32_t>(t));
         }
         assess();
@@ -197,62 +197,70 @@ class RowRun {
 
     // Moves the trees side by side, a step each, so that they wait for memory together.
     void advance_all() {
-        while (!moving_.empty()) {
+        going_ = moving_;
+        while (!going_.empty()) {
             size_t n_left = 0;
-            for (const Moving& moving : moving_) {
+            for (const Moving& moving : going_) {
                 int32_t& cursor = cursor_[static_cast<size_t>(moving.tree)];
                 if (const int32_t following = knowledge_.child(cursor); following >= 0) {
                     cursor = following;
                     trees_->prefetch(cursor);
-                    moving_[n_left++] = moving;
+                    going_[n_left++] = moving;
                 } else {
-                    count(static_cast<size_t>(moving.tree), cursor, moving.from);
                     wait_if_open(moving.tree);
                 }
             }
-            moving_.resize(n_left);
+            going_.resize(n_left);
         }
+        count_all();
+    }
+
+    void count_all() {
+        trees_->with_size([&](auto is_small) {
+            for (const Moving& moving : moving_) count<is_small>(static_cast<size_t>(moving.tree), cursor_[static_cast<size_t>(moving.tree)], moving.from);
+        });
     }
 
     void advance_by_stops() {
-        const bool is_narrow = trees_->is_narrow();
         for (const Moving& moving : moving_) {
             const auto t = static_cast<size_t>(moving.tree);
-            const Stops::Stop *before = stops_[t], *stop = before;
+            const Stops::Stop*& stop = stops_[t];
             do ++stop;
             while (knows(stop->feature));
-            stops_[t] = stop;
             cursor_[t] = stop->node;
-            if (is_narrow)
-                count_narrow(t, stop->range, before->range);
-            else
-                trees_->prefetch(stop->node);
+            trees_->prefetch(stop->node);
             if (stop->feature >= 0) wait(moving.tree, stop->feature);
         }
-        if (is_narrow) return;
-        for (const Moving& moving : moving_) count(static_cast<size_t>(moving.tree), cursor_[static_cast<size_t>(moving.tree)], moving.from);
+        count_all();
     }
 
-    // Adds what is below a tree's cursor to the sums; instead of what was below the node it comes from, if any.
+    // Adds what is below a tree's cursor to the sums, instead of what was below the node it comes from.
+    template <bool is_small>
     void count(size_t t, int32_t now, int32_t before) {
         const size_t width = trees_->width();
-        if (trees_->is_narrow()) return count_narrow(t, trees_->range(now), before < 0 ? Reachable::Range{} : trees_->range(before));
-        const int8_t* rows = trees_->rows(now);
-        if (before < 0) {
-            for (size_t c = 0; c < 3 * width; ++c) sums_[c] += rows[c];
+        if (trees_->is_narrow()) {
+            const Reachable::Range is = trees_->range<is_small>(now), was = trees_->range<is_small>(before);
+            int32_t* own = sums_.data() + trees_->channel_of(t);
+            own[0] += is.low - was.low;
+            own[width] += is.high - was.high;
+            own[2 * width] += is.mean - was.mean;
             return;
         }
-        const int8_t* was = trees_->rows(before);
-        int32_t* sums = sums_.data();
-        for (size_t first = 0; first < 3 * width; first += 8)
-            for (size_t c = first; c < first + 8; ++c) sums[c] += static_cast<int16_t>(rows[c] - was[c]);
+        for (size_t first = 0; first < 3 * width; first += 8) {
+            const Reachable::Eight is = trees_->eight<is_small>(now, first), was = trees_->eight<is_small>(before, first);
+            int32_t* sums = sums_.data() + first;
+            for (size_t c = 0; c < 8; ++c) sums[c] += is[c] - was[c];
+        }
     }
 
-    void count_narrow(size_t t, const Reachable::Range& now, const Reachable::Range& before) {
-        int32_t* own = sums_.data() + trees_->channel_of(t);
-        own[0] += now.low - before.low;
-        own[trees_->width()] += now.high - before.high;
-        own[2 * trees_->width()] += now.mean - before.mean;
+    void count_first(size_t t) {
+        if (!trees_->is_narrow()) {
+            for (size_t c = 0; c < sums_.size(); ++c) sums_[c] += trees_->steps(cursor_[t], c);
+            return;
+        }
+        const Reachable::Range range = trees_->range(cursor_[t]);
+        const int32_t parts[3] = {range.low, range.high, range.mean};
+        for (size_t part = 0; part < 3; ++part) sums_[part * trees_->width() + static_cast<size_t>(trees_->channel_of(t))] += parts[part];
     }
 
     void wait_if_open(int32_t t) {
@@ -610,7 +618,7 @@ class RowRun {
     std::vector<Rival> rivals_;       // (n_slots)
     std::vector<double> scores_;      // (n_slots)
     std::vector<int32_t> stale_, waiting_;
-    std::vector<Moving> moving_;
+    std::vector<Moving> moving_, going_;
     bool is_hopeful_ = false;
     bool is_box_ = false;             // imagined, to prove that the label is settled in it
 };

@@ -9,8 +9,7 @@ namespace frugal {
 class Stops {
   public:
     struct Stop {
-        int32_t node, feature;   // feature: -1 at the leaf
-        Reachable::Range range;  // below the node, if trees are narrow
+        int32_t node, feature;  // feature: -1 at the leaf
     };
 
     explicit Stops(const Reachable& trees, size_t n_leaves) : first_(n_leaves, 0) {
@@ -22,18 +21,16 @@ class Stops {
     void prefetch(int32_t leaf) const { __builtin_prefetch(&first_[static_cast<size_t>(leaf)]); }
 
   private:
-    static Reachable::Range range_of(const Reachable& trees, int32_t i) { return trees.is_narrow() ? trees.range(i) : Reachable::Range{}; }
-
     void add_below(const Reachable& trees, int32_t i, std::vector<Stop>& way) {
         const Reachable::Node& node = trees.node(i);
         if (node.feature < 0) {
             first_[static_cast<size_t>(node.right)] = stops_.size();
             stops_.insert(stops_.end(), way.begin(), way.end());
-            stops_.push_back({i, -1, range_of(trees, i)});
+            stops_.push_back({i, -1});
             return;
         }
         const bool is_first = std::none_of(way.begin(), way.end(), [&](const Stop& stop) { return stop.feature == node.feature; });
-        if (is_first) way.push_back({i, node.feature, range_of(trees, i)});
+        if (is_first) way.push_back({i, node.feature});
         add_below(trees, i + 1, way);
         add_below(trees, node.right, way);
         if (is_first) way.pop_back();
