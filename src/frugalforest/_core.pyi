@@ -203,7 +203,12 @@ class Acquirer:
         only_lead: bool,
     ) -> None: ...
     def evaluate(
-        self, x: NDArray[Any], policy: Policy, with_estimate: bool, n_threads: int = 1
+        self,
+        x: NDArray[Any],
+        policy: Policy,
+        with_estimate: bool,
+        n_threads: int = 1,
+        leaves: NDArray[np.int32] | None = None,
     ) -> tuple[NDArray[np.int32], NDArray[np.uint8], NDArray[np.float64] | None, NDArray[np.uint8]]: ...
     def labels_at(
         self, x: NDArray[Any], policy: Policy, confidences: NDArray[np.float64], n_threads: int = 1
