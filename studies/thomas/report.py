@@ -27,6 +27,7 @@ class Paths:
     def __init__(self, rows: pd.DataFrame, data: str, method: str, rule: str = "paper", trees: int = N_TREES) -> None:
         some = rows.query("data == @data and method == @method and rule == @rule and trees == @trees")
         table = some.pivot(index="seed", columns="tradeoff", values=["set_cost", "accuracy", "bill"])
+        table = table.dropna()  # repetitions that are not finished
         self.cost, self.accuracy, self.bill = (table[name].to_numpy() for name in ("set_cost", "accuracy", "bill"))
         self.tradeoffs = table["set_cost"].columns.to_numpy()
         self.n_seeds = len(table)
@@ -97,7 +98,8 @@ def difference(one: Paths, two: Paths) -> tuple[float, float]:
     low = max(paths.cost.mean(axis=0).min() for paths in (one, two))
     high = min(paths.cost.mean(axis=0).max() for paths in (one, two))
     costs = np.linspace(low, high, 101)
-    return mean_and_error((one.accuracy_at(costs) - two.accuracy_at(costs)).mean(axis=1))
+    n = min(one.n_seeds, two.n_seeds)  # repetitions are run in order, so both have the first n
+    return mean_and_error((one.accuracy_at(costs)[:n] - two.accuracy_at(costs)[:n]).mean(axis=1))
 
 
 def complementary_table(rows: pd.DataFrame) -> str:
@@ -180,24 +182,37 @@ def draw_curves(rows: pd.DataFrame, data_sets: dict[str, str], methods: tuple[st
     figure.savefig(path, dpi=130)
 
 
+def read(part: str) -> pd.DataFrame | None:
+    path = RESULTS / f"{part}.csv"
+    return pd.read_csv(path) if path.exists() else None
+
+
+NOT_RUN = "Not run yet."
+
+
+def grouped_sections(groups: pd.DataFrame | None) -> dict[str, str]:
+    """Curves of the data sets with groups, and their picture."""
+    names = {"cifar10_kmeans400": "images, 4 quadrants", "covtype": "covertype, 12 measurements"}
+    if groups is None:
+        return {"groups": NOT_RUN}
+    draw_curves(groups, names, ("FFS", "RFS"), HERE / "groups.png")
+    tables = [f"**{name}**\n\n{curve_table(groups, data, ('FFS', 'RFS'))}" for data, name in names.items()]
+    return {"groups": "\n\n".join(["![Accuracy against cost with groups](groups.png)", *tables])}
+
+
 def main() -> None:
-    curves, groups, rounds, budgets = (
-        pd.read_csv(RESULTS / f"{n}.csv") for n in ("curves", "groups", "rounds", "budgets")
-    )
-    grouped = {"cifar10_kmeans400": "images, 4 quadrants", "covtype": "covertype, 12 measurements"}
+    curves, rounds, budgets = read("curves"), read("rounds"), read("budgets")
     paper_methods = ("FFS", "RFS", "FFS + CT")
     draw_curves(curves, NAMES, (*paper_methods, "FFS + CT, printed"), HERE / "curves.png")
-    draw_curves(groups, grouped, ("FFS", "RFS"), HERE / "groups.png")
+    seeds = {name: min(Paths(curves, data, m).n_seeds for m in paper_methods) for data, name in NAMES.items()}
     parts = {
-        "seeds": Paths(curves, "mfeat_pix", "FFS").n_seeds,
-        "group_seeds": Paths(groups, "covtype", "FFS").n_seeds,
-        "budget_seeds": budgets["seed"].nunique(),
+        "seeds": ", ".join(f"{name} {n}" for name, n in seeds.items()),
         "claims": claims_table(curves),
         "complementary": complementary_table(curves),
-        "rounds": rounds_table(rounds),
-        "budgets": budgets_table(budgets),
+        "rounds": NOT_RUN if rounds is None else rounds_table(rounds),
+        "budgets": NOT_RUN if budgets is None else budgets_table(budgets),
         **{f"curve_{data}": curve_table(curves, data, paper_methods) for data in NAMES},
-        **{f"curve_{data}": curve_table(groups, data, ("FFS", "RFS")) for data in grouped},
+        **grouped_sections(read("groups")),
     }
     text = (HERE / "report.template.md").read_text().format(**parts)
     (HERE / "report.md").write_text(text)
