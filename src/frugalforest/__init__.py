@@ -9,6 +9,7 @@ from frugalforest.costs import FeatureCosts, Group
 from frugalforest.estimators import (
     BudgetForestClassifier,
     CostLassoClassifier,
+    MixedNormTreeClassifier,
     OnDemand,
     PanelClassifier,
     PenalizedForestClassifier,
@@ -30,6 +31,7 @@ __all__ = [
     "FeatureCosts",
     "FetchError",
     "Group",
+    "MixedNormTreeClassifier",
     "ModelFileError",
     "OnDemand",
     "PanelClassifier",

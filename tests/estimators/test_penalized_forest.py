@@ -20,8 +20,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import frugalforest as ff
 import naive
 from frugalforest.data import Bins
-from frugalforest.estimators.complementary import Ballots
 from frugalforest.estimators import PenalizedForestClassifier
+from frugalforest.estimators.complementary import Ballots
 from frugalforest.estimators.tradeoff_path import N_BISECTIONS, NEARLY_ALL
 from frugalforest.estimators.variants import Penalty
 from frugalforest.growing import tree_seeds

@@ -2,6 +2,7 @@
 
 from frugalforest.estimators.budget_forest import BudgetForestClassifier
 from frugalforest.estimators.cost_lasso import CostLassoClassifier
+from frugalforest.estimators.mixed_norm_tree import MixedNormTreeClassifier
 from frugalforest.estimators.on_demand import OnDemand
 from frugalforest.estimators.panel import PanelClassifier
 from frugalforest.estimators.penalized_forest import PenalizedForestClassifier
@@ -12,6 +13,7 @@ from frugalforest.estimators.submodular_tree import SubmodularTreeClassifier, Su
 __all__ = [
     "BudgetForestClassifier",
     "CostLassoClassifier",
+    "MixedNormTreeClassifier",
     "OnDemand",
     "PanelClassifier",
     "PenalizedForestClassifier",

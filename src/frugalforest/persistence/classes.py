@@ -14,6 +14,7 @@ from frugalforest.ensemble import Ensemble, Reading
 from frugalforest.estimators import (
     BudgetForestClassifier,
     CostLassoClassifier,
+    MixedNormTreeClassifier,
     OnDemand,
     PanelClassifier,
     PenalizedForestClassifier,
@@ -147,7 +148,7 @@ register(OnDemand, way=_ByEnsemble())
 register(LinearTree, check=check_linear_tree)
 register(NodeLink, check=check_node_link)
 register(LinearVariant, check=check_linear_variant)
-for _linear in (CostLassoClassifier, SubmodularTreeClassifier, SubmodularTreeRegressor):
+for _linear in (CostLassoClassifier, MixedNormTreeClassifier, SubmodularTreeClassifier, SubmodularTreeRegressor):
     register(_linear, check=check_linear_model)
 
 for _record in (Step, SearchPath, Trial):
