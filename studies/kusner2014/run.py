@@ -29,8 +29,11 @@ from frugalforest.estimators.mixed_norm_tree import MixedNormTreeClassifier
 
 HERE = Path(__file__).parent
 VERSION = "1"
+DEPTHS = (2, 3, 5)  # that ASTC is tuned over; CSTC prunes
 STEEPNESS = (1.0, 4.0, 16.0)  # that CSTC is tuned over
-STEEPNESS_WIDE = (4.0, 16.0)  # the same with more than 100 columns
+WIDE = 100  # columns; with more of them CSTC is tuned less, since it takes minutes:
+STEEPNESS_WIDE = (4.0, 16.0)
+TRADEOFFS_WIDE = np.geomspace(0.004, 3, 12)  # times the largest
 TIMED_STEEPNESS = 8.0
 RACE = "race"
 
@@ -69,13 +72,28 @@ def fit(model: Any, task: Task) -> Any:
 
 
 def submodular(task: Task, seed: int, soft: bool) -> list[Candidate]:
-    return of_variants(fit(ff.SubmodularTreeClassifier(soft=soft, feature_costs=task.costs), task))
+    candidates = []
+    for depth in DEPTHS:
+        model = fit(ff.SubmodularTreeClassifier(depth=depth, soft=soft, feature_costs=task.costs), task)
+        candidates += of_variants(model, f"depth {depth}, ")
+    return candidates
 
 
 def mixed_norm(task: Task, seed: int) -> list[Candidate]:
-    steepness = STEEPNESS if task.train.X.shape[1] <= 100 else STEEPNESS_WIDE
-    models = {s: fit(MixedNormTreeClassifier(steepness=s, feature_costs=task.costs), task) for s in steepness}
-    return [candidate for s, model in models.items() for candidate in of_variants(model, f"steepness {s:g}, ")]
+    is_wide = task.train.X.shape[1] > WIDE
+    tradeoff = largest_tradeoff(task) * TRADEOFFS_WIDE if is_wide else "auto"
+    candidates = []
+    for steepness in STEEPNESS_WIDE if is_wide else STEEPNESS:
+        model = fit(MixedNormTreeClassifier(tradeoff, steepness=steepness, feature_costs=task.costs), task)
+        candidates += of_variants(model, f"steepness {steepness:g}, ")
+    return candidates
+
+
+def largest_tradeoff(task: Task) -> float:
+    """At which CSTC of depth 5 uses nothing, all nodes being alike: root of 5 * largest gradient per price."""
+    Z = (task.train.X - task.train.X.mean(axis=0)) / np.maximum(task.train.X.std(axis=0), 1e-9)
+    gradient = 2 * np.abs(Z.T @ (2.0 * task.train.y - 1)) / len(Z)
+    return float(np.sqrt(5) * (gradient / task.costs.own).max())
 
 
 def lasso(task: Task, seed: int) -> list[Candidate]:
