@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import _thread
 import pickle
-import threading
-from contextlib import contextmanager
 from itertools import pairwise
 
 import numpy as np
@@ -26,6 +23,7 @@ from frugalforest.estimators.tradeoff_path import N_BISECTIONS, NEARLY_ALL
 from frugalforest.estimators.variants import Penalty
 from frugalforest.growing import tree_seeds
 from frugalforest.impurities import Entropy
+from interrupting import ctrl_c_after
 
 COSTS = ff.FeatureCosts(
     [1, 1.5, 2, 0.5, 1, 3, 1, 2.5], groups={"a": ff.Group([0, 1, 4], 0.75), "b": ff.Group([1, 2, 6], 1.25)}
@@ -548,18 +546,6 @@ def test_progress_is_shown_when_asked_for(capsys):
     shown = capsys.readouterr().err
     assert "PenalizedForestClassifier, tradeoff=0.2" in shown
     assert "8/8" in shown
-
-
-@contextmanager
-def ctrl_c_after(seconds):
-    """Interrupts the main thread while it is busy inside, and never later."""
-    timer = threading.Timer(seconds, _thread.interrupt_main)
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
-        timer.join()
 
 
 @pytest.mark.parametrize("options", [{}, {"complementary": True}, {"rounds": 64}, {"tradeoff": 0}], ids=str)
