@@ -11,6 +11,7 @@ from studies.kusner2014.tasks import CLASSIFICATION, RANKING, TASKS
 
 METHODS = ("ASTC", "ASTC soft", "CSTC", "l1", "GreedyMiser", "BudgetRF")
 COLOURS = dict(zip(METHODS, ("#0072b2", "#56b4e9", "#d55e00", "#777777", "#cc79a7", "#009e73"), strict=True))
+NEEDED = ("ASTC", "ASTC soft", "CSTC", "l1", "BudgetRF")  # a task without one of them is not judged
 MATCH = 0.005  # mean losses that differ by less are equal
 RACE = "race"
 
@@ -30,13 +31,18 @@ def curves_of(rows: list[dict]) -> pd.DataFrame:
     frame["budget"] = frame["budget"].astype(float)
     by = frame.groupby(["name", "budget", "method"])
     return by.agg(
-        loss=("loss", "mean"), spread=("loss", "std"), cost=("cost", "mean"), n=("loss", "size")
+        loss=("loss", "mean"),
+        spread=("loss", "std"),
+        cost=("cost", "mean"),
+        seconds=("seconds", "mean"),
+        n=("loss", "size"),
     ).reset_index()
 
 
 def races_of(rows: list[dict]) -> pd.DataFrame:
+    """One line per task and bill: the training times."""
     frame = pd.DataFrame([row for row in rows if row["method"] == RACE])
-    return frame if len(frame) == 0 else frame.assign(name=frame["task"])
+    return frame if len(frame) == 0 else frame.sort_values(["name", "cstc_bill"])
 
 
 def wide_of(curves: pd.DataFrame, name: str) -> pd.DataFrame:
@@ -81,6 +87,17 @@ def race_table(races: pd.DataFrame) -> list[str]:
         ratios = f"{row['astc_ratio']:.1f} | {row['astc_soft_ratio']:.1f}"
         size = f"{row['rows']} x {row['columns']}"
         lines.append(f"| {row['name']} | {size} | {bills} | {errors} | {row['cstc_seconds']:.2f} | {ratios} |")
+    return lines
+
+
+def tuning_table(curves: pd.DataFrame) -> list[str]:
+    """CPU seconds of all fits that a method chooses from."""
+    methods = [m for m in METHODS if (curves["method"] == m).any()]
+    lines = ["| | " + " | ".join(methods) + " |", "|---" * (len(methods) + 1) + "|"]
+    seconds = curves.groupby(["name", "method"])["seconds"].first()
+    for name in [n for n in TASKS if (curves["name"] == n).any()]:
+        texts = [f"{seconds[name, m]:.0f}" if (name, m) in seconds.index else "-" for m in methods]
+        lines.append(f"| {name} | " + " | ".join(texts) + " |")
     return lines
 
 
@@ -158,7 +175,9 @@ def _share(kept: list) -> str:
 
 
 def findings(curves: pd.DataFrame, races: pd.DataFrame) -> list[Finding]:
-    names = [n for n in TASKS if (curves["name"] == n).any()]
+    names = [n for n in TASKS if set(NEEDED) <= set(curves.loc[curves["name"] == n, "method"])]
+    if not names:
+        return []
     found = [match_finding(curves, names)]
     found += [beats_finding(curves, names, method) for method in ("ASTC", "ASTC soft", "CSTC")]
     if "miniboone" in names:
@@ -215,5 +234,6 @@ def write_report(rows: list[dict], folder: Path) -> None:
         classification="\n".join(loss_table(curves, [n for n in CLASSIFICATION if n in present])),
         ranking="\n".join(loss_table(curves, [n for n in RANKING if n in present])),
         races="\n".join(race_table(races)) if len(races) else "No rows yet.",
+        tuning="\n".join(tuning_table(curves)),
     )
     (folder / "report.md").write_text(text)

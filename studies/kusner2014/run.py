@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from benchmarks.quality.linear_trees import race
+from benchmarks.quality.linear_trees import largest_tradeoff, race
 from sklearn.exceptions import ConvergenceWarning
 from studies.kusner2014.report import write_report
 from studies.kusner2014.tasks import TASKS, Part, Task, load_task
@@ -87,13 +87,6 @@ def mixed_norm(task: Task, seed: int) -> list[Candidate]:
         model = fit(MixedNormTreeClassifier(tradeoff, steepness=steepness, feature_costs=task.costs), task)
         candidates += of_variants(model, f"steepness {steepness:g}, ")
     return candidates
-
-
-def largest_tradeoff(task: Task) -> float:
-    """At which CSTC of depth 5 uses nothing, all nodes being alike: root of 5 * largest gradient per price."""
-    Z = (task.train.X - task.train.X.mean(axis=0)) / np.maximum(task.train.X.std(axis=0), 1e-9)
-    gradient = 2 * np.abs(Z.T @ (2.0 * task.train.y - 1)) / len(Z)
-    return float(np.sqrt(5) * (gradient / task.costs.own).max())
 
 
 def lasso(task: Task, seed: int) -> list[Candidate]:
