@@ -14,7 +14,6 @@ import numpy as np
 from lightgbm import LGBMClassifier
 
 import frugalforest as ff
-from frugalforest.estimators.cascade import FrugalCascadeClassifier
 
 ROWS = 36_603
 
@@ -38,7 +37,7 @@ def main() -> None:
     peer = cpu_seconds(lambda: LGBMClassifier(n_estimators=300, n_jobs=1, verbose=-1).fit(X, y))
     print(f"LightGBM, 300 trees: {peer:.1f} s", flush=True)
     for order in args.orders:
-        model = FrugalCascadeClassifier(order=order, random_state=0, n_jobs=1)
+        model = ff.FrugalCascadeClassifier(order=order, random_state=0, n_jobs=1)
         ours = cpu_seconds(lambda model=model: model.fit(X, y))
         print(f"cascade, {order}: {ours:.1f} s, {ours / peer:.1f} times", flush=True)
 

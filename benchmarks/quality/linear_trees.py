@@ -19,7 +19,6 @@ import numpy as np
 from studies.kusner2014.tasks import TASKS, Part, Task, load_task
 
 import frugalforest as ff
-from frugalforest.estimators.mixed_norm_tree import MixedNormTreeClassifier
 
 RESULTS = Path(__file__).parent.parent / "results" / "linear_trees.csv"
 SHARES = (0.3, 0.1, 0.03, 0.01, 0.003)  # of the trade-off at which a tree of equal nodes uses nothing
@@ -54,7 +53,7 @@ def measured(model: Any, part: Part) -> tuple[float, float]:
 def fitted_cstc(task: Task, tradeoff: float, steepness: float) -> tuple[Any, float]:
     """CSTC that buys something, and the seconds of its fit: smaller trade-offs are tried until it does."""
     while True:
-        model = MixedNormTreeClassifier(tradeoff, steepness=steepness, feature_costs=task.costs)
+        model = ff.MixedNormTreeClassifier(tradeoff, steepness=steepness, feature_costs=task.costs)
         seconds = fit_seconds(model, task.train)
         if measured(model, task.validation)[0] > 0:
             return model, seconds

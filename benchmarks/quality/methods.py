@@ -9,7 +9,6 @@ import numpy as np
 from sklearn.model_selection import train_test_split
 
 import frugalforest as ff
-from frugalforest.estimators.cascade import FrugalCascadeClassifier
 
 Predictor = Callable[[Any], tuple[np.ndarray, np.ndarray]]
 
@@ -18,7 +17,7 @@ TRADEOFFS = (0.003, 0.01, 0.02, 0.04, 0.08, 0.12, 0.18, 0.25, 0.35, 0.5, 0.7, 1,
 
 
 def cascade(X, y, costs, budgets, seed: int, **options) -> dict[float, Predictor]:
-    model = FrugalCascadeClassifier(feature_costs=costs, random_state=seed, **options).fit(X, y)
+    model = ff.FrugalCascadeClassifier(feature_costs=costs, random_state=seed, **options).fit(X, y)
     return {budget: model.at_budget(budget).predict_with_cost for budget in budgets}
 
 

@@ -9,6 +9,7 @@ from frugalforest.costs import FeatureCosts, Group
 from frugalforest.estimators import (
     BudgetForestClassifier,
     CostLassoClassifier,
+    FrugalCascadeClassifier,
     MixedNormTreeClassifier,
     OnDemand,
     PanelClassifier,
@@ -30,6 +31,7 @@ __all__ = [
     "CostLassoClassifier",
     "FeatureCosts",
     "FetchError",
+    "FrugalCascadeClassifier",
     "Group",
     "MixedNormTreeClassifier",
     "ModelFileError",

@@ -25,7 +25,6 @@ from studies.kusner2014.tasks import TASKS, Part, Task, load_task
 from studies.store import ResultStore
 
 import frugalforest as ff
-from frugalforest.estimators.mixed_norm_tree import MixedNormTreeClassifier
 
 HERE = Path(__file__).parent
 VERSION = "1"
@@ -84,7 +83,7 @@ def mixed_norm(task: Task, seed: int) -> list[Candidate]:
     tradeoff = largest_tradeoff(task) * TRADEOFFS_WIDE if is_wide else "auto"
     candidates = []
     for steepness in STEEPNESS_WIDE if is_wide else STEEPNESS:
-        model = fit(MixedNormTreeClassifier(tradeoff, steepness=steepness, feature_costs=task.costs), task)
+        model = fit(ff.MixedNormTreeClassifier(tradeoff, steepness=steepness, feature_costs=task.costs), task)
         candidates += of_variants(model, f"steepness {steepness:g}, ")
     return candidates
 

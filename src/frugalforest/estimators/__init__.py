@@ -1,6 +1,7 @@
 """Estimators: scikit-learn classifiers that know what features cost."""
 
 from frugalforest.estimators.budget_forest import BudgetForestClassifier
+from frugalforest.estimators.cascade import FrugalCascadeClassifier
 from frugalforest.estimators.cost_lasso import CostLassoClassifier
 from frugalforest.estimators.mixed_norm_tree import MixedNormTreeClassifier
 from frugalforest.estimators.on_demand import OnDemand
@@ -13,6 +14,7 @@ from frugalforest.estimators.submodular_tree import SubmodularTreeClassifier, Su
 __all__ = [
     "BudgetForestClassifier",
     "CostLassoClassifier",
+    "FrugalCascadeClassifier",
     "MixedNormTreeClassifier",
     "OnDemand",
     "PanelClassifier",
