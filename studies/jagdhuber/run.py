@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 from studies.jagdhuber.report import write_report
 from studies.jagdhuber.tasks import REAL, SETTINGS, Task, load_task
+from studies.progress import Countdown
 from studies.store import ResultStore
 
 import frugalforest as ff
@@ -93,7 +94,7 @@ def run_method(
 
 
 def run(store: ResultStore, tasks, methods, repetitions: range, n_jobs: int, n_trees: int, largest: float) -> None:
-    total, done, start = len(tasks) * len(methods) * len(repetitions), 0, time.perf_counter()
+    countdown = Countdown(len(tasks) * len(methods) * len(repetitions))
     for seed in repetitions:
         for name in tasks:
             try:
@@ -103,19 +104,17 @@ def run(store: ResultStore, tasks, methods, repetitions: range, n_jobs: int, n_t
                 continue
             judge = Judge(task, seed, n_jobs, n_trees)
             for method in methods:
-                done += 1
-                open_budgets = [
-                    budget
-                    for budget in task.budgets
-                    if budget <= largest and not store.has(f"{task.name} {budget:g}", f"{method} tuned", seed)
-                ]
-                if not open_budgets:
-                    continue
                 selector = selectors(task.costs, seed, n_jobs, n_trees)[method]
-                for rows in run_method(task, method, selector, judge, seed, open_budgets):
+                budgets = open_budgets(store, task, method, seed, largest)
+                for rows in run_method(task, method, selector, judge, seed, budgets) if budgets else ():
                     store.add(rows)
-                left = (time.perf_counter() - start) / done * (total - done)
-                print(f"{name} {method} repetition {seed}: {done} of {total}, {left / 60:.0f} minutes left", flush=True)
+                countdown.done(f"{name} {method} repetition {seed}")
+
+
+def open_budgets(store: ResultStore, task: Task, method: str, seed: int, largest: float) -> list[float]:
+    """Budgets that have no row yet."""
+    budgets = [budget for budget in task.budgets if budget <= largest]
+    return [b for b in budgets if not store.has(f"{task.name} {b:g}", f"{method} tuned", seed)]
 
 
 def main() -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from studies.findings import Finding, findings_table, verdict_of
 from studies.kusner2014.tasks import CLASSIFICATION, RANKING, TASKS
 
 METHODS = ("ASTC", "ASTC soft", "CSTC", "l1", "GreedyMiser", "BudgetRF")
@@ -14,14 +14,6 @@ COLOURS = dict(zip(METHODS, ("#0072b2", "#56b4e9", "#d55e00", "#777777", "#cc79a
 NEEDED = ("ASTC", "ASTC soft", "CSTC", "l1", "BudgetRF")  # a task without one of them is not judged
 MATCH = 0.005  # mean losses that differ by less are equal
 RACE = "race"
-
-
-class Finding(NamedTuple):
-    """A sentence of a paper, and what the rows say about it."""
-
-    claim: str
-    ours: str
-    verdict: str
 
 
 def curves_of(rows: list[dict]) -> pd.DataFrame:
@@ -117,7 +109,7 @@ def match_finding(curves: pd.DataFrame, names) -> Finding:
         kept.append(difference <= MATCH)
         parts.append(f"{name} {difference:+.3f}")
     claim = "ASTC (the better of both kinds) matches CSTC or is better: mean over budgets of ASTC - CSTC"
-    return Finding(claim, ", ".join(parts), _share(kept))
+    return Finding(claim, ", ".join(parts), verdict_of(kept))
 
 
 def beats_finding(curves: pd.DataFrame, names, method: str) -> Finding:
@@ -127,7 +119,9 @@ def beats_finding(curves: pd.DataFrame, names, method: str) -> Finding:
         kept.append(difference < 0)
         parts.append(f"{name} {difference:+.3f}")
     return Finding(
-        f"{method} beats the single l1 classifier: mean over budgets of {method} - l1", ", ".join(parts), _share(kept)
+        f"{method} beats the single l1 classifier: mean over budgets of {method} - l1",
+        ", ".join(parts),
+        verdict_of(kept),
     )
 
 
@@ -137,7 +131,7 @@ def forest_finding(curves: pd.DataFrame, name: str) -> Finding:
     ahead = wide["BudgetRF"] <= rivals
     where = ", ".join(f"{b:g}" for b in wide.index[ahead]) or "none"
     ours = f"ahead of the best of them at budgets {where} of {', '.join(f'{b:g}' for b in wide.index)}"
-    return Finding(f"BudgetRF beats ASTC and CSTC on {name} (Nan et al. 2015)", ours, _share(list(ahead)))
+    return Finding(f"BudgetRF beats ASTC and CSTC on {name} (Nan et al. 2015)", ours, verdict_of(list(ahead)))
 
 
 def six_features_finding(curves: pd.DataFrame) -> Finding:
@@ -165,13 +159,7 @@ def speed_finding(races: pd.DataFrame) -> Finding:
         parts.append(f"{name} {part['astc_ratio'].min():.1f} to {part['astc_ratio'].max():.1f}")
     faster = list(races["astc_ratio"] > 1)
     claim = "ASTC trains faster than CSTC: 1.4 to 119 times (cifar down to 0.14 times); ours has to at every budget"
-    return Finding(claim, ", ".join(parts) + " times faster", _share(faster))
-
-
-def _share(kept: list) -> str:
-    if all(kept):
-        return "confirmed"
-    return f"partly: {sum(map(bool, kept))} of {len(kept)}" if any(kept) else "refuted"
+    return Finding(claim, ", ".join(parts) + " times faster", verdict_of(faster))
 
 
 def findings(curves: pd.DataFrame, races: pd.DataFrame) -> list[Finding]:
@@ -213,11 +201,6 @@ def draw(curves: pd.DataFrame, path: Path) -> None:
     pyplot.close(figure)
 
 
-def table_of(found: list[Finding]) -> str:
-    lines = ["| the paper says | ours | verdict |", "|---|---|---|"]
-    return "\n".join([*lines, *(f"| {f.claim} | {f.ours} | {f.verdict} |" for f in found)])
-
-
 def write_report(rows: list[dict], folder: Path) -> None:
     """report.md and its figure in a folder."""
     folder.mkdir(exist_ok=True)
@@ -228,7 +211,7 @@ def write_report(rows: list[dict], folder: Path) -> None:
     missing += [m for m in METHODS if not (curves["method"] == m).any()]
     template = (Path(__file__).parent / "report.template.md").read_text()
     text = template.format(
-        findings=table_of(findings(curves, races)),
+        findings=findings_table(findings(curves, races)),
         seeds=", ".join(f"{name} {n}" for name, n in present.items()),
         missing=f"Not run: {', '.join(missing)}." if missing else "Nothing was skipped.",
         classification="\n".join(loss_table(curves, [n for n in CLASSIFICATION if n in present])),

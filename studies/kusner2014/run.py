@@ -22,6 +22,7 @@ from benchmarks.quality.linear_trees import largest_tradeoff, race
 from sklearn.exceptions import ConvergenceWarning
 from studies.kusner2014.report import write_report
 from studies.kusner2014.tasks import TASKS, Part, Task, load_task
+from studies.progress import Countdown
 from studies.store import ResultStore
 
 import frugalforest as ff
@@ -150,15 +151,18 @@ def run_method(task: Task, method: str, seed: int) -> list[tuple]:
 
 
 def run(store: ResultStore, names: list[str], methods: list[str], seeds: range) -> None:
+    countdown = Countdown(len(names) * len(methods) * len(seeds))
     for name in names:
         for seed in seeds:
-            task = load_task(name, seed)
+            try:
+                task = load_task(name, seed)
+            except FileNotFoundError as error:
+                print(f"{name}: skipped, {error}", flush=True)
+                break
             for method in methods:
-                if store.has(f"{name} {task.budgets[-1]:g}", method, seed):
-                    continue
-                start = time.perf_counter()
-                store.add(run_method(task, method, seed))
-                print(f"{name} {method} seed {seed}: {time.perf_counter() - start:.0f} s", flush=True)
+                if not store.has(f"{name} {task.budgets[-1]:g}", method, seed):
+                    store.add(run_method(task, method, seed))
+                countdown.done(f"{name}, {method}, seed {seed}")
 
 
 def run_races(store: ResultStore, names: list[str]) -> None:
