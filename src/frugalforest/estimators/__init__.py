@@ -1,5 +1,6 @@
 """Estimators: scikit-learn classifiers that know what features cost."""
 
+from frugalforest.estimators.auto import FrugalClassifier
 from frugalforest.estimators.budget_forest import BudgetForestClassifier
 from frugalforest.estimators.cascade import FrugalCascadeClassifier
 from frugalforest.estimators.cost_lasso import CostLassoClassifier
@@ -15,6 +16,7 @@ __all__ = [
     "BudgetForestClassifier",
     "CostLassoClassifier",
     "FrugalCascadeClassifier",
+    "FrugalClassifier",
     "MixedNormTreeClassifier",
     "OnDemand",
     "PanelClassifier",
