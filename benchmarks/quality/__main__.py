@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import time
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -20,17 +21,17 @@ from studies.progress import Countdown
 from studies.store import ResultStore
 
 from benchmarks.quality.data import SOURCES, Task, load_task
-from benchmarks.quality.methods import METHODS
+from benchmarks.quality.methods import METHODS, ByBudget
 from benchmarks.quality.report import write_report
 
 RESULTS = Path(__file__).parent.parent / "results" / "quality.sqlite"
 VERSION = "1"
 
 
-def measure(task: Task, method: str, seed: int) -> list[tuple]:
+def measure(task: Task, method: str, fit: Callable[[Task, int], dict[str, ByBudget]], seed: int) -> list[tuple]:
     """A row for each way to read the method's models: bills and errors of the test rows at each budget."""
     start = time.process_time()
-    by_stop = METHODS[method](task, seed)
+    by_stop = fit(task, seed)
     seconds = time.process_time() - start
     rows = []
     for stop, by_budget in by_stop.items():
@@ -66,7 +67,7 @@ def main() -> None:
             task = load_task(name, seed)
             for method in args.methods:
                 if not is_done(store, name, method, seed):
-                    store.add(measure(task, method, seed))
+                    store.add(measure(task, method, METHODS[method], seed))
                 countdown.done(f"{name}, {method}, seed {seed}")
     write_report(store.rows())
 
