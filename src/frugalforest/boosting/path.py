@@ -1,0 +1,78 @@
+"""Trade-offs to train at: along the whole range of costs, or towards one budget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from frugalforest.boosting.training import Boosted, Trainer
+
+STEP = 4.0  # from one trade-off to the next while a budget is not bracketed yet
+CLOSE = 1.1  # trade-offs whose ratio is less are not told apart
+NEARLY_ALL = 0.98  # a path ends where this share of the unlimited bill is spent
+LEAST = STEP**-9  # of the largest trade-off: below, 0 is tried instead
+
+
+def largest_tradeoff(trainer: Trainer) -> float:
+    """The trade-off above which no first split pays: the largest gain / (rows * price alone); 0: all is free."""
+    gains, price = trainer.booster(0.0).root_gains(), trainer.costs.alone
+    worth = gains[price > 0] / (price[price > 0] * trainer.rows.total_weight)
+    return float(worth.max(initial=0.0))
+
+
+@dataclass
+class Path:
+    """Boosters by trade-off; each is trained once. After Ctrl-C no more are."""
+
+    train: Callable[[float], tuple[Boosted, bool]]  # -> booster, whether Ctrl-C cut it short
+    largest: float  # trade-off that buys anything
+    interrupted: bool = False
+    tried: dict[float, Boosted] = field(default_factory=dict)
+
+    def boosters(self) -> tuple[Boosted, ...]:
+        """All of them, the largest trade-off first."""
+        return tuple(self.tried[tradeoff] for tradeoff in sorted(self.tried, reverse=True))
+
+    def cost_at(self, tradeoff: float) -> float:
+        """The bill at this trade-off, after all rounds; NaN if Ctrl-C came before the first."""
+        if tradeoff not in self.tried and not self.interrupted:
+            try:
+                self.tried[tradeoff], self.interrupted = self.train(tradeoff)
+            except KeyboardInterrupt:
+                if not self.tried:
+                    raise
+                self.interrupted = True
+        return self.tried[tradeoff].final_cost if tradeoff in self.tried else np.nan
+
+    def along(self, n_tradeoffs: int) -> None:
+        """The whole range: 0, then half of the largest trade-off, a quarter, and so on, up to so many trainings.
+
+        It ends where nearly as much is spent as without any trade-off.
+        """
+        everything = self.cost_at(0.0)
+        for step in range(1, n_tradeoffs):
+            if self.interrupted or self.cost_at(self.largest / 2.0**step) >= NEARLY_ALL * everything:
+                return
+
+    def towards(self, budget: float, n_tradeoffs: int) -> None:
+        """Find the trade-off whose bill is just within the budget, in up to so many trainings.
+
+        Bills fall with the trade-off, roughly. Boosters beyond the budget are cut short, and cost little.
+        """
+        low, high = 0.0, self.largest
+        tradeoff = self.largest / STEP**2
+        for _ in range(n_tradeoffs):
+            if self.cost_at(tradeoff) > budget:
+                low = tradeoff
+            else:
+                high = tradeoff
+            if self.interrupted or tradeoff == 0 or (low > 0 and high / low < CLOSE):
+                return
+            tradeoff = self._between(low, high)
+
+    def _between(self, low: float, high: float) -> float:
+        if low > 0:
+            return float(np.sqrt(low * high))
+        return high / STEP if high > LEAST * self.largest else 0.0
