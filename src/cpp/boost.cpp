@@ -382,7 +382,8 @@ void bind_boosting(nb::module_& m) {
         .def_rw("category_smoothing", &BoostParams::category_smoothing)
         .def_rw("min_category_rows", &BoostParams::min_category_rows)
         .def_rw("subsample", &BoostParams::subsample)
-        .def_rw("colsample", &BoostParams::colsample);
+        .def_rw("colsample", &BoostParams::colsample)
+        .def_rw("histogram_bytes", &BoostParams::histogram_bytes);
     nb::class_<BoostRows>(m, "BoostRows")
         .def(nb::init<Matrix<uint8_t>, Vector<int32_t>, Vector<uint8_t>>(), nb::arg("codes"), nb::arg("n_bins"), nb::arg("is_categorical"));
     nb::class_<Groups>(m, "Groups")

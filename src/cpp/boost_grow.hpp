@@ -106,7 +106,7 @@ class BoostGrower {
         tree_ = BoostTree{};
         open_.clear();
         closed_.clear();
-        pool_.start(choice_->n_cells);
+        pool_.start(choice_->n_cells, params_.histogram_bytes);
         Leaf root;
         root.end = rows_->size();
         for (const uint32_t row : *rows_) root.total = root.total + (*cells_)[row];
@@ -232,7 +232,7 @@ class BoostGrower {
     Bounds child_bounds(const Leaf& parent, uint32_t f, const BoostSplit& chosen, bool is_left) const {
         Bounds bounds = parent.bounds;
         const int sign = constraints_.sign(f);
-        if (sign == 0) return bounds;
+        if (sign == 0 || chosen.parts_missing) return bounds;
         const double left = search_->value(chosen.left, bounds), right = search_->value(parent.total - chosen.left, bounds);
         ((sign > 0) == is_left ? bounds.upper : bounds.lower) = left / 2 + right / 2;
         return bounds;

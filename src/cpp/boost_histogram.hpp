@@ -55,7 +55,8 @@ inline void add_rows(const RowCodes& codes, const ColumnChoice& choice, const ui
 // Room for histograms, used again and again. Beyond the limit there is none, and a node is counted from its rows.
 class HistogramPool {
   public:
-    void start(size_t n_cells) {
+    void start(size_t n_cells, uint64_t most_bytes) {
+        most_bytes_ = most_bytes;
         if (n_cells != n_cells_) {
             all_.clear();
             n_cells_ = n_cells;
@@ -65,7 +66,7 @@ class HistogramPool {
     }
 
     Cell* take() {
-        if (free_.empty() && (all_.size() + 1) * n_cells_ * sizeof(Cell) <= kMostBytes) {
+        if (free_.empty() && (all_.size() + 1) * n_cells_ * sizeof(Cell) <= most_bytes_) {
             all_.push_back(std::make_unique<Cell[]>(n_cells_));
             free_.push_back(all_.back().get());
         }
@@ -80,7 +81,7 @@ class HistogramPool {
     }
 
   private:
-    static constexpr size_t kMostBytes = size_t{1} << 30;
+    uint64_t most_bytes_ = 0;
     size_t n_cells_ = 0;
     std::vector<std::unique_ptr<Cell[]>> all_;
     std::vector<Cell*> free_;

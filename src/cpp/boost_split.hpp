@@ -29,6 +29,7 @@ struct BoostParams {
     uint32_t min_category_rows = 10;  // a category with fewer rows in the node is not sorted, and goes right
     double subsample = 1;           // share of the rows that a round is grown from
     double colsample = 1;           // share of the features that a tree may use
+    uint64_t histogram_bytes = uint64_t{1} << 30;  // that open leaves may keep; beyond, nodes are counted from their rows
 };
 
 constexpr double kNoGain = -std::numeric_limits<double>::infinity();
@@ -38,6 +39,7 @@ struct BoostSplit {
     double gain = kNoGain;
     uint8_t code = 0;  // codes <= code go left
     bool missing_left = false, categorical = false;
+    bool parts_missing = false;  // missing on the right, all values on the left: no value is above another
     CategorySet left_categories{};  // missing is bit 255
     Cell left;
 
@@ -70,8 +72,8 @@ class SplitSearch {
         BoostSplit best;
         const Cell missing = histogram[n_bins];
         const double parent = score(node.total, node.bounds);
-        scan(node, histogram, n_bins, Cell{}, false, monotone, parent, best);
-        if (grid_.n_rows(missing) > 0) scan(node, histogram, n_bins, missing, true, monotone, parent, best);
+        scan(node, histogram, n_bins, false, monotone, parent, best);
+        if (grid_.n_rows(missing) > 0) scan(node, histogram, n_bins, true, monotone, parent, best);
         if (!best.exists()) return best;
         best.code = middle_of_gap(histogram, n_bins, best.code);
         if (grid_.n_rows(missing) == 0) best.missing_left = left_is_heavier(node.total, best.left);
@@ -109,34 +111,38 @@ class SplitSearch {
     }
 
     bool keeps_order(const SearchedNode& node, Cell left, Cell right, int monotone) const {
-        if (monotone == 0) return true;
         const double from = value(left, node.bounds), to = value(right, node.bounds);
         return monotone > 0 ? from <= to : from >= to;
     }
 
-    void scan(const SearchedNode& node, const Cell* histogram, size_t n_bins, Cell left, bool missing_left, int monotone,
-              double parent, BoostSplit& best) const {
+    // Thresholds from below. Missing alone on the left is not tried: it is missing alone on the right, mirrored.
+    void scan(const SearchedNode& node, const Cell* histogram, size_t n_bins, bool missing_left, int monotone, double parent,
+              BoostSplit& best) const {
+        const uint32_t n_missing = grid_.n_rows(histogram[n_bins]);
+        Cell left = missing_left ? histogram[n_bins] : Cell{};
         for (size_t t = 0; t < n_bins; ++t) {
             left = left + histogram[t];
             const Cell right = node.total - left;
-            if (!is_allowed(left)) continue;
+            if (!is_allowed(left) || (missing_left && grid_.n_rows(left) == n_missing)) continue;
             if (!is_allowed(right)) break;
             const double found = gain(node, left, right, parent);
-            if (!(found > best.gain) || !keeps_order(node, left, right, monotone)) continue;
+            const bool parts_missing = !missing_left && grid_.n_rows(right) == n_missing;
+            const bool is_ordered = monotone != 0 && !parts_missing;
+            if (!(found > best.gain) || (is_ordered && !keeps_order(node, left, right, monotone))) continue;
             best.gain = found;
             best.code = static_cast<uint8_t>(t);
             best.missing_left = missing_left;
+            best.parts_missing = parts_missing;
             best.left = left;
         }
     }
 
-    // The threshold that lies in the middle between the values on both sides; the last one if a side has only missing.
+    // The threshold that lies in the middle between the values on both sides; the last one if the right has only missing.
     uint8_t middle_of_gap(const Cell* histogram, size_t n_bins, size_t code) const {
-        size_t last = code + 1, first = code + 1;  // values on the left are below `last`, those on the right from `first` on
-        while (last > 0 && grid_.n_rows(histogram[last - 1]) == 0) --last;
+        size_t last = code, first = code + 1;  // of the values on the left, and of those on the right
+        while (grid_.n_rows(histogram[last]) == 0) --last;
         while (first < n_bins && grid_.n_rows(histogram[first]) == 0) ++first;
-        if (last == 0 || first == n_bins) return static_cast<uint8_t>(n_bins - 1);
-        return static_cast<uint8_t>((last - 1 + first - 1) / 2);
+        return static_cast<uint8_t>(first == n_bins ? n_bins - 1 : (last + first - 1) / 2);
     }
 
     bool left_is_heavier(Cell total, Cell left) const { return grid_.n_rows(left) > grid_.n_rows(total - left); }

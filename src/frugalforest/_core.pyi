@@ -269,6 +269,7 @@ class BoostParams:
     min_category_rows: int
     subsample: float
     colsample: float
+    histogram_bytes: int
     def __init__(self) -> None: ...
 
 class BoostRows:

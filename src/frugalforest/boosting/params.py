@@ -40,6 +40,7 @@ class BoostOptions:
     monotone: NDArray[np.int8] | None = None  # (n_features,): +1 rising, -1 falling, 0 free
     interactions: NDArray[np.bool_] | None = None  # (n_sets, n_features): features of one path are in one set together
     price_per_split: float = 0.0  # in units of the loss, for every row of the node
+    histogram_bytes: int = 2**30  # memory for open leaves; the trees do not depend on it
 
     def loss_for_core(self, n_classes: int) -> _core.Loss:
         """The loss; two classes have one score, the margin."""
@@ -52,7 +53,7 @@ class BoostOptions:
         params = _core.BoostParams()
         for name in (
             *("learning_rate", "max_leaves", "min_samples_leaf", "min_hessian", "l2", "min_gain"),
-            *("category_smoothing", "min_category_rows", "subsample", "colsample"),
+            *("category_smoothing", "min_category_rows", "subsample", "colsample", "histogram_bytes"),
         ):
             setattr(params, name, getattr(self, name))
         params.max_depth = NO_LIMIT if self.max_depth is None else self.max_depth
