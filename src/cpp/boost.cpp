@@ -78,6 +78,24 @@ void copy_paid(PaidSets& sets, const std::optional<Matrix<uint8_t>>& paid) {
             if (paid->data()[i * sets.n_features() + f]) sets.buy(i, f);
 }
 
+// Scores and paid sets as they were before the last round, so that it can be taken back.
+struct Earlier {
+    std::vector<double> scores;
+    std::vector<uint64_t> paid;
+
+    void remember(const Scored& rows, const PaidSets& sets) {
+        scores = rows.scores;
+        paid.assign(sets.bits(), sets.bits() + sets.n_rows() * sets.n_words());
+    }
+
+    void restore(Scored& rows, PaidSets& sets) {
+        if (scores.empty()) throw std::invalid_argument("boosting: no round to take back");
+        rows.scores = std::move(scores);
+        sets.set_bits(std::move(paid));
+        scores.clear();
+    }
+};
+
 // Trees one behind the other, each in preorder, in the arrays that Python gets.
 class PreorderTrees {
   public:
@@ -167,7 +185,7 @@ class Booster {
     }
 
     // One tree per output. own (n_features), shared (n_groups): prices times trade-off. -> number of splits
-    size_t grow_round(BoostCharge charge, Vector<double> own, Vector<double> shared, double price_per_split) {
+    size_t grow_round(BoostCharge charge, Vector<double> own, Vector<double> shared, double price_per_split, bool can_undo) {
         if (own.shape(0) != rows_.n_features || shared.shape(0) != paid_.n_channels() - rows_.n_features)
             throw std::invalid_argument("grow_round: arrays of different sizes");
         nb::gil_scoped_release release;
@@ -179,11 +197,21 @@ class Booster {
         Basket used(till_.prices);
         for (const uint32_t f : used_) used.add(f);
         till_.used = &used;
+        if (can_undo) earlier_.remember(scored_, paid_);
+        earlier_used_ = used_;
         gradients_.start_round(team_);
         size_t n_splits = 0;
         for (size_t k = 0; k < scored_.n_outputs; ++k) n_splits += grow_tree(k);
         ++round_;
         return n_splits;
+    }
+
+    // Everything is as it was before the last round.
+    void undo_round() {
+        earlier_.restore(scored_, paid_);
+        used_ = earlier_used_;
+        trees_.resize(trees_.size() - scored_.n_outputs);
+        --round_;
     }
 
     // Of each feature the most that a first split on it would gain, over all outputs, (n_features); prices aside.
@@ -286,7 +314,8 @@ class Booster {
     Scored scored_;
     Gradients gradients_;
     PaidSets paid_;
-    std::vector<uint32_t> used_;
+    std::vector<uint32_t> used_, earlier_used_;
+    Earlier earlier_;
     uint64_t seed_;
     uint32_t round_;
     Constraints constraints_;
@@ -312,9 +341,10 @@ class Audience {
     }
 
     // Takes in the last round.
-    void follow(const Booster& booster, int n_threads) {
+    void follow(const Booster& booster, int n_threads, bool can_undo) {
         if (booster.n_trees() == 0 || booster.n_outputs() != scored_.n_outputs) throw std::invalid_argument("Audience: nothing to follow");
         nb::gil_scoped_release release;
+        if (can_undo) earlier_.remember(scored_, paid_);
         for_blocks(n_threads, [&](size_t, size_t begin, size_t end) {
             for (size_t k = 0; k < scored_.n_outputs; ++k) {
                 const BoostTree& tree = booster.last_tree(k);
@@ -324,6 +354,8 @@ class Audience {
             }
         });
     }
+
+    void undo() { earlier_.restore(scored_, paid_); }
 
     // Loss and weight of the wrong labels, and how many rows have bought each feature and group.
     nb::tuple standing(int n_threads) const {
@@ -360,6 +392,7 @@ class Audience {
     Vector<double> weights_;
     Scored scored_;
     PaidSets paid_;
+    Earlier earlier_;
 };
 
 }  // namespace
@@ -397,7 +430,8 @@ void bind_boosting(nb::module_& m) {
         .def("start", &Booster::start, nb::arg("scores").none(), nb::arg("paid").none(), nb::arg("used"),
              "Scores (n_outputs, n_rows) to start from, what rows have paid already (n_rows, n_features), and the features used.")
         .def("grow_round", &Booster::grow_round, nb::arg("charge"), nb::arg("own"), nb::arg("shared"), nb::arg("price_per_split") = 0.0,
-             "Grow one tree per output at these prices, in units of the loss -> number of splits.")
+             nb::arg("can_undo") = false, "Grow one tree per output at these prices, in units of the loss -> number of splits.")
+        .def("undo_round", &Booster::undo_round, "Take back the last round, if it was grown so that it can be.")
         .def("root_gains", &Booster::root_gains, "The most that a first split on each feature would gain -> (n_features,).")
         .def("trees", &Booster::trees, "All trees as flat arrays in preorder.")
         .def_prop_ro("n_trees", &Booster::n_trees)
@@ -407,7 +441,9 @@ void bind_boosting(nb::module_& m) {
                       std::optional<Matrix<uint8_t>>>(),
              nb::keep_alive<1, 2>(), nb::arg("rows"), nb::arg("labels"), nb::arg("weights"), nb::arg("n_classes"), nb::arg("loss"),
              nb::arg("groups"), nb::arg("scores").none(), nb::arg("paid").none())
-        .def("follow", &Audience::follow, nb::arg("booster"), nb::arg("n_threads") = 1, "Take in the booster's last round.")
+        .def("follow", &Audience::follow, nb::arg("booster"), nb::arg("n_threads") = 1, nb::arg("can_undo") = false,
+             "Take in the booster's last round.")
+        .def("undo", &Audience::undo, "Take back the last round.")
         .def("standing", &Audience::standing, nb::arg("n_threads") = 1,
              "-> (loss, weight of wrong labels, purchases (n_features + n_groups)), all summed over rows.");
 }

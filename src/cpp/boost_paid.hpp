@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "prices.hpp"
@@ -87,6 +88,8 @@ class PaidSets {
     size_t n_channels() const { return n_channels_; }
     size_t n_words() const { return n_words_; }
     const uint64_t* bits() const { return bits_.data(); }
+
+    void set_bits(std::vector<uint64_t>&& bits) { bits_ = std::move(bits); }
 
     bool has(size_t row, size_t channel) const { return (bits_[row * n_words_ + (channel >> 6)] >> (channel & 63)) & 1; }
 

@@ -94,13 +94,19 @@ class Booster:
         assert mask is not None
         return np.ascontiguousarray(scores.T[-n_outputs:]), mask.view(np.uint8)
 
-    def grow_round(self, tradeoff: float) -> int:
-        """Grow one tree per output at this trade-off -> number of splits."""
+    def grow_round(self, tradeoff: float, *, can_undo: bool = False) -> int:
+        """Grow one tree per output at this trade-off, infinity for what is free or paid only -> number of splits."""
         own, shared = loss_prices(self.costs, tradeoff)
-        n_splits = self._core.grow_round(self._charge, own, shared, self.options.price_per_split)
+        n_splits = self._core.grow_round(self._charge, own, shared, self.options.price_per_split, can_undo)
         if self._audience is not None:
-            self._audience.follow(self._core, self._n_threads)
+            self._audience.follow(self._core, self._n_threads, can_undo)
         return n_splits
+
+    def undo_round(self) -> None:
+        """Take back the last round, which was grown with can_undo."""
+        self._core.undo_round()
+        if self._audience is not None:
+            self._audience.undo()
 
     def watch(self) -> Standing:
         """Loss, error and average bill of the audience now."""

@@ -12,6 +12,7 @@ from frugalforest.boosting.training import Boosted, Trainer
 STEP = 4.0  # from one trade-off to the next while a budget is not bracketed yet
 CLOSE = 1.1  # trade-offs whose ratio is less are not told apart
 NEARLY_ALL = 0.98  # a path ends where this share of the unlimited bill is spent
+JUST_BELOW = 0.9
 LEAST = STEP**-9  # of the largest trade-off: below, 0 is tried instead
 
 
@@ -47,19 +48,33 @@ class Path:
         return self.tried[tradeoff].final_cost if tradeoff in self.tried else np.nan
 
     def along(self, n_tradeoffs: int) -> None:
-        """The whole range: 0, then half of the largest trade-off, a quarter, and so on, up to so many trainings.
+        """The whole range of bills, in up to so many trainings.
 
-        It ends where nearly as much is spent as without any trade-off.
+        First 0, and from just below the largest trade-off on ever smaller ones, until nearly as much is spent as without
+        any; then between those neighbours whose bills differ most, as a ratio.
         """
         everything = self.cost_at(0.0)
-        for step in range(1, n_tradeoffs):
-            if self.interrupted or self.cost_at(self.largest / 2.0**step) >= NEARLY_ALL * everything:
-                return
+        tradeoff = JUST_BELOW * self.largest
+        while len(self.tried) < n_tradeoffs and self.largest > 0:
+            if self.interrupted or self.cost_at(tradeoff) >= NEARLY_ALL * everything or tradeoff < LEAST * self.largest:
+                break
+            tradeoff /= STEP
+        while len(self.tried) < n_tradeoffs and not self.interrupted and (gap := self._widest_gap(everything)):
+            self.cost_at(float(np.sqrt(gap[0] * gap[1])))
+
+    def _widest_gap(self, everything: float) -> tuple[float, float] | None:
+        """Two neighbouring trade-offs, apart enough, whose bills have the largest ratio; None if there are none."""
+        known = sorted(tradeoff for tradeoff in self.tried if 0 < tradeoff < np.inf)
+        least = everything / 100  # bills that are nearly nothing count as this much
+        cost = [max(self.tried[tradeoff].final_cost, least) for tradeoff in known]
+        gaps = [(cost[i] / cost[i + 1], known[i], known[i + 1]) for i in range(len(known) - 1)]
+        apart = [gap for gap in gaps if gap[2] / gap[1] > CLOSE and gap[0] > 1]
+        return max(apart)[1:] if apart else None
 
     def towards(self, budget: float, n_tradeoffs: int) -> None:
         """Find the trade-off whose bill is just within the budget, in up to so many trainings.
 
-        Bills fall with the trade-off, roughly. Boosters beyond the budget are cut short, and cost little.
+        Bills fall with the trade-off, roughly.
         """
         low, high = 0.0, self.largest
         tradeoff = self.largest / STEP**2

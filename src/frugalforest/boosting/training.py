@@ -30,7 +30,7 @@ class Boosted:
     loss: Floats  # (n_rounds,): of the validation rows after each round; these three are NaN where nobody watched
     error: Floats  # (n_rounds,)
     cost: Floats  # (n_rounds,): average bill
-    beyond: float  # the bill of the round that exceeded the budget and was dropped; infinity: none was
+    beyond: float  # the bill of the round that exceeded the budget and was taken back; infinity: none was
 
     @property
     def n_rounds(self) -> int:
@@ -39,12 +39,12 @@ class Boosted:
 
     @property
     def is_complete(self) -> bool:
-        """Whether no round was dropped for its bill."""
+        """Whether no round was taken back for its bill."""
         return self.beyond == np.inf
 
     @property
     def final_cost(self) -> float:
-        """The bill after the last round, also if that was dropped; 0 without rounds."""
+        """The bill after the last round, that of one taken back included; 0 without rounds."""
         if not self.is_complete:
             return self.beyond
         known = self.cost[~np.isnan(self.cost)]
@@ -61,34 +61,30 @@ class Trainer:
     costs: FeatureCosts
     n_rounds: int
     patience: int | None = None  # rounds without a lower validation loss after which training ends; None: never
-    tolerance: float = 0.0  # a loss counts as lower if it is by more than this
     budget: float = np.inf
+    two_phase: bool = True  # when the next round would exceed the budget, go on with what is paid; otherwise end
     seed: int = 0
     n_threads: int = 1
     verbose: int = 0
     name: str = "boosting"
 
     def train(self, tradeoff: float, before: Before | None = None) -> tuple[Boosted, bool]:
-        """Add rounds until there are enough, nothing is left to gain, or the bill exceeds the budget.
+        """Add rounds until there are enough, nothing is left to gain, or the bill would exceed the budget.
 
         -> what was trained, whether Ctrl-C cut it short. Ctrl-C before the first round raises KeyboardInterrupt.
         """
-        booster = self.booster(tradeoff, before)
-        standings: list[Standing] = []
+        training = _Training(self, tradeoff, before)
         interrupted = False
         with progress_bar(self.verbose, self.n_rounds, f"{self.name}, tradeoff={tradeoff:.4g}") as show:
             try:
-                while booster.n_rounds < self.n_rounds and not self._is_over(standings):
-                    if booster.grow_round(tradeoff) == 0 and not self.options.is_random:
-                        break
-                    standings.append(NOT_WATCHED if self.audience is None else booster.watch())
+                while training.booster.n_rounds < self.n_rounds and training.grow_round():
                     if show is not None:
-                        show(booster.n_rounds)
+                        show(training.booster.n_rounds)
             except KeyboardInterrupt:
                 interrupted = True
-        if interrupted and not standings and before is None:
+        if interrupted and not training.standings and before is None:
             raise KeyboardInterrupt
-        return self._finished(tradeoff, booster, standings, before), interrupted
+        return training.finished(), interrupted
 
     def booster(self, tradeoff: float, before: Before | None = None) -> Booster:
         """A booster before its first round."""
@@ -100,25 +96,50 @@ class Trainer:
             n_threads=self.n_threads,
             audience=self.audience,
             before=before,
-            is_charged=tradeoff > 0 or self.options.price_per_split > 0,
+            is_charged=tradeoff > 0 or self.options.price_per_split > 0 or self.budget < np.inf,
         )
 
-    def _is_over(self, standings: list[Standing]) -> bool:
-        if not standings:
-            return False
-        if standings[-1].cost > self.budget:
-            return True
-        if self.patience is None:
-            return False
-        losses = np.array([standing.loss for standing in standings])
-        return len(losses) > self.patience and bool(
-            losses[-self.patience :].min() > losses[: -self.patience].min() - self.tolerance
-        )
 
-    def _finished(self, tradeoff: float, booster: Booster, standings: list[Standing], before: Before | None) -> Boosted:
-        beyond = np.inf
-        if standings and standings[-1].cost > self.budget:
-            beyond = standings.pop().cost
-        standings = [NOT_WATCHED] * (0 if before is None else before[1].n_rounds) + standings
+class _Training:
+    """One booster on its way."""
+
+    def __init__(self, trainer: Trainer, tradeoff: float, before: Before | None) -> None:
+        self._trainer, self._tradeoff, self._price = trainer, tradeoff, tradeoff
+        self._first = 0 if before is None else before[1].n_rounds
+        self._beyond = np.inf
+        self.booster = trainer.booster(tradeoff, before)
+        self.standings: list[Standing] = []
+
+    def grow_round(self) -> bool:
+        """One more round -> whether there may be another."""
+        trainer = self._trainer
+        n_splits = self.booster.grow_round(self._price, can_undo=trainer.budget < np.inf)
+        if n_splits == 0 and not trainer.options.is_random:
+            return False
+        standing = NOT_WATCHED if trainer.audience is None else self.booster.watch()
+        if standing.cost > trainer.budget:
+            return self._turn_back(standing.cost)
+        self.standings.append(standing)
+        return not self._is_stale()
+
+    def _turn_back(self, cost: float) -> bool:
+        """Without the last round, buy nothing from here on -> whether that is possible."""
+        self.booster.undo_round()
+        self._beyond = min(self._beyond, cost)
+        can_go_on = self._trainer.two_phase and self._price < np.inf and bool(self.standings)
+        self._price = np.inf
+        return can_go_on
+
+    def _is_stale(self) -> bool:
+        patience = self._trainer.patience
+        if patience is None or len(self.standings) <= patience:
+            return False
+        losses = [standing.loss for standing in self.standings]
+        return min(losses[-patience:]) >= min(losses[:-patience])
+
+    def finished(self) -> Boosted:
+        """What was trained so far."""
+        standings = [NOT_WATCHED] * self._first + self.standings
         loss, error, cost = np.array(standings, dtype=np.float64).reshape(-1, 3).T
-        return Boosted(tradeoff, booster.base, booster.trees().first(len(standings)), loss, error, cost, beyond)
+        trees = self.booster.trees().first(len(standings))
+        return Boosted(self._tradeoff, self.booster.base, trees, loss, error, cost, self._beyond)

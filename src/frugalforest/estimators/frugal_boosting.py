@@ -35,8 +35,9 @@ class FrugalBoostingClassifier(BoostedClassifierBase):
     constraints and continued training, and with groups.
 
     `tradeoff` is log-loss (in nats, added over rows) per unit of money. `budget` searches for the trade-off on
-    validation rows: every (trade-off, number of rounds) is a point of `curve_`, and the one of least validation error
-    within the budget becomes the model, of equals the cheapest. With neither, features are free in training.
+    validation rows: every (trade-off, number of rounds) is a point of `curve_`, and the one of least validation loss
+    within the budget becomes the model, of equals the cheapest. With neither, features are free in training. When the
+    bill of a round would exceed the budget, further rounds use only what rows have paid for (`two_phase`).
 
     Parameters
     ----------
@@ -47,7 +48,7 @@ class FrugalBoostingClassifier(BoostedClassifierBase):
         added at this trade-off while the bill stays within the budget.
     feature_costs : FeatureCosts, array, dict or Series, default=None
         What features cost; None: every feature costs 1. Costs with names follow the columns of X.
-    n_estimators : int, default=100
+    n_estimators : int, default=300
         Rounds, at most: one tree each for two classes, else one per class.
     learning_rate : float, default=0.1
         What the values of leaves are multiplied by.
@@ -73,16 +74,18 @@ class FrugalBoostingClassifier(BoostedClassifierBase):
         Names, positions or a mask of columns that hold categories, besides those whose type says so.
     class_weight : "balanced", dict class -> weight, or None, default=None
         Multiplies the loss of the rows of a class; 0 leaves them out. What they pay is not changed.
-    early_stopping : bool, default=False
+    early_stopping : bool or "auto", default="auto"
         End when the validation loss has not fallen for `n_iter_no_change` rounds, and keep the round of least loss.
-        With a budget only the first half of that: the round is chosen as all points are.
+        "auto": where there are validation rows, for a budget or by `eval_set`; True sets some aside without a budget.
     n_iter_no_change : int, default=20
         Rounds of patience.
     validation_fraction : float, default=0.25
-        Share of the rows, the same of every class, set aside for `budget` or `early_stopping`; not used with
-        `eval_set`.
+        Share of the rows, the same of every class, set aside for `budget`, `path` or early_stopping=True; not
+        used with `eval_set`.
     n_tradeoffs : int, default=12
         Trade-offs that a budget or `path` may try.
+    two_phase : bool, default=True
+        When the budget is reached, go on with splits that no training row has to pay for; otherwise stop there.
     stop : {"all", "label"}, default="all"
         What a row buys: "all" that the trees read on its way, or only what settles its "label", which is the same. The
         budget is compared with the bill of this rule; probabilities are estimates for "label".
@@ -150,7 +153,7 @@ class FrugalBoostingClassifier(BoostedClassifierBase):
         tradeoff: float | None = None,
         *,
         feature_costs: Any = None,
-        n_estimators: int = 100,
+        n_estimators: int = 300,
         learning_rate: float = 0.1,
         max_leaf_nodes: int = 31,
         max_depth: int | None = None,
@@ -163,10 +166,11 @@ class FrugalBoostingClassifier(BoostedClassifierBase):
         interaction_cst: Any = None,
         categorical_features: Any = None,
         class_weight: Any = None,
-        early_stopping: bool = False,
+        early_stopping: bool | Literal["auto"] = "auto",
         n_iter_no_change: int = 20,
         validation_fraction: float = 0.25,
         n_tradeoffs: int = 12,
+        two_phase: bool = True,
         stop: Literal["all", "label"] = "all",
         warm_start: bool = False,
         n_jobs: int | None = None,
@@ -193,6 +197,7 @@ class FrugalBoostingClassifier(BoostedClassifierBase):
         self.n_iter_no_change = n_iter_no_change
         self.validation_fraction = validation_fraction
         self.n_tradeoffs = n_tradeoffs
+        self.two_phase = two_phase
         self.stop = stop
         self.warm_start = warm_start
         self.n_jobs = n_jobs
@@ -283,7 +288,9 @@ class FrugalBoostingClassifier(BoostedClassifierBase):
             check_number(getattr(self, name), name, 0, at_most=1)
             if getattr(self, name) == 0:
                 raise ValueError(f"{name} is 0, which leaves nothing; expected a share above 0 and up to 1.")
-        check_flag(self.early_stopping, "early_stopping")
+        if not (isinstance(self.early_stopping, str) and self.early_stopping == "auto"):
+            check_flag(self.early_stopping, 'early_stopping, unless "auto",')
+        check_flag(self.two_phase, "two_phase")
         check_flag(self.warm_start, "warm_start")
         check_whole_number(self.n_iter_no_change, "n_iter_no_change", 1)
         check_whole_number(self.n_tradeoffs, "n_tradeoffs", 1)
@@ -332,7 +339,7 @@ class FrugalBoostingClassifier(BoostedClassifierBase):
         rows = problem.rows
         if eval_set is not None:
             return rows, validation_rows(problem, eval_set, type(self).__name__)
-        if not (self._searches or self.early_stopping or along_path):
+        if not (self._searches or along_path or self.early_stopping is True):
             return rows, None
         held_out = stratified_mask(rows.labels, self.validation_fraction, seed)
         if not held_out.any():
@@ -355,9 +362,10 @@ class FrugalBoostingClassifier(BoostedClassifierBase):
             options=options,
             costs=problem.costs,
             n_rounds=self.n_estimators,
-            patience=self.n_iter_no_change if self.early_stopping else None,
+            patience=self.n_iter_no_change if validation is not None and self.early_stopping else None,
             # The bill while training is that of reading everything: with "label" it says nothing about the budget.
             budget=_limit(None if along_path or self.stop == "label" else self.budget),
+            two_phase=self.two_phase,
             seed=seed,
             n_threads=self._n_threads(),
             verbose=self.verbose,
@@ -428,15 +436,29 @@ class FrugalBoostingClassifier(BoostedClassifierBase):
         self._keep_variant(variant, n_rounds)
 
     def _choose_point(self) -> None:
-        """Take the best point within the budget, or no trees at all."""
-        point = self.curve_.best_index(_limit(self.budget))
+        """Take the point of least loss within the budget, or no trees at all."""
+        curve = self._loss_curve()
+        point = curve.best_index(_limit(self.budget))
         if point is None:
             nothing = BoostedTrees.none(self.n_features_in_, len(self.variants_[0].base))
             self._keep_trees(self.variants_[0].base, nothing, "log_loss")
             self.tradeoff_ = np.inf
             self.validation_error_, self.validation_cost_ = self.curve_.baseline_error, 0.0
             return
-        self._keep_variant(self.variants_[self.curve_.variant[point]], int(self.curve_.n_trees[point]))
+        self._keep_variant(self.variants_[curve.variant[point]], int(curve.n_trees[point]))
+
+    def _loss_curve(self) -> CostCurve:
+        """The points of `curve_` with their loss in place of their error: what choosing goes by.
+
+        Validation errors are too coarse for that: chosen by error, test errors of four data sets were up to .013 higher
+        for budgets of 8 and 15 features, and equal below.
+        """
+        return CostCurve.of_forests(
+            [(variant.loss, variant.cost) for variant in self.variants_],
+            self.curve_.variants,
+            total_cost=self.curve_.total_cost,
+            baseline_error=np.inf,
+        ).measured()
 
     def _keep_variant(self, variant: Boosted, n_rounds: int) -> None:
         self.tradeoff_ = variant.tradeoff
@@ -472,7 +494,7 @@ class FrugalBoostingClassifier(BoostedClassifierBase):
         """The points on the frontier of the validation curve, measured on other rows; else all rounds of the model."""
         if not hasattr(self, "curve_"):
             return super()._cost_curve(X, y)
-        rows, chosen = self._later_rows(X, y), self.curve_.frontier()
+        rows, chosen = self._later_rows(X, y), self._loss_curve().frontier()
         measured = []
         for i, variant in enumerate(self.variants_):
             ensemble = self._ensemble(variant.base, variant.trees, "log_loss")
