@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -383,8 +384,11 @@ def test_the_path_ends_where_nothing_more_is_bought():
     path, asked = path_of(lambda tradeoff: 10 / (1 + 100 * tradeoff))
     path.along(30)
     assert asked[0] == 0
-    assert asked[1] == 0.5
-    assert path.tried[asked[-1]].final_cost >= 9.8 > path.tried[asked[-2]].final_cost
+    assert asked[1] == 0.9
+    bills = [path.tried[tradeoff].final_cost for tradeoff in sorted(asked)]
+    assert bills[0] == 10
+    assert bills[1] >= 9.8 > bills[2]
+    assert max(one / other for one, other in pairwise(bills)) < 1.5
 
 
 def test_ctrl_c_ends_the_search_with_what_there_is():

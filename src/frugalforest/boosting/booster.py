@@ -37,7 +37,7 @@ class Booster:
 
     Rows that are not in the bag of a round walk through its trees and pay as well, since they will be predicted too.
     `before`: base scores and trees to go on from; rows have paid for what those trees read. `is_charged`: whether any
-    round has a trade-off above 0; without, nobody keeps account.
+    round has a trade-off above 0; without, nobody keeps account. `excluded`: (n_features,), what no split may buy.
     """
 
     def __init__(
@@ -51,10 +51,11 @@ class Booster:
         audience: BoostingRows | None = None,
         before: tuple[Floats, BoostedTrees] | None = None,
         is_charged: bool = True,
+        excluded: NDArray[np.bool_] | None = None,
     ) -> None:
         self.rows, self.options, self.costs = rows, options, costs
         self._charge = getattr(_core.BoostCharge, options.charge if is_charged else "none")
-        self.audience, self._n_threads = audience, n_threads
+        self.audience, self._n_threads, self._excluded = audience, n_threads, excluded
         self._before = None if before is None else before[1]
         self.base = base_scores(rows, options.loss) if before is None else before[0]
         groups = _core.Groups(*groups_by_feature(costs), len(costs.shared))
@@ -96,7 +97,7 @@ class Booster:
 
     def grow_round(self, tradeoff: float, *, can_undo: bool = False) -> int:
         """Grow one tree per output at this trade-off, infinity for what is free or paid only -> number of splits."""
-        own, shared = loss_prices(self.costs, tradeoff)
+        own, shared = loss_prices(self.costs, tradeoff, self._excluded)
         n_splits = self._core.grow_round(self._charge, own, shared, self.options.price_per_split, can_undo)
         if self._audience is not None:
             self._audience.follow(self._core, self._n_threads, can_undo)

@@ -19,7 +19,8 @@ LEAST = STEP**-9  # of the largest trade-off: below, 0 is tried instead
 def largest_tradeoff(trainer: Trainer) -> float:
     """The trade-off above which no first split pays: the largest gain / (rows * price alone); 0: all is free."""
     gains, price = trainer.booster(0.0).root_gains(), trainer.costs.alone
-    worth = gains[price > 0] / (price[price > 0] * trainer.rows.total_weight)
+    counts = price > 0 if trainer.excluded is None else (price > 0) & ~trainer.excluded
+    worth = gains[counts] / (price[counts] * trainer.rows.total_weight)
     return float(worth.max(initial=0.0))
 
 
@@ -50,8 +51,8 @@ class Path:
     def along(self, n_tradeoffs: int) -> None:
         """The whole range of bills, in up to so many trainings.
 
-        First 0, and from just below the largest trade-off on ever smaller ones, until nearly as much is spent as without
-        any; then between those neighbours whose bills differ most, as a ratio.
+        First 0, and from just below the largest trade-off on ever smaller ones, until nearly as much is spent as
+        without any; then between those neighbours whose bills differ most, as a ratio.
         """
         everything = self.cost_at(0.0)
         tradeoff = JUST_BELOW * self.largest
@@ -74,7 +75,7 @@ class Path:
     def towards(self, budget: float, n_tradeoffs: int) -> None:
         """Find the trade-off whose bill is just within the budget, in up to so many trainings.
 
-        Bills fall with the trade-off, roughly.
+        Bills fall with the trade-off, roughly. Above the largest one nothing is bought, just below it one feature.
         """
         low, high = 0.0, self.largest
         tradeoff = self.largest / STEP**2
@@ -83,9 +84,15 @@ class Path:
                 low = tradeoff
             else:
                 high = tradeoff
-            if self.interrupted or tradeoff == 0 or (low > 0 and high / low < CLOSE):
+            is_close = low > 0 and high / low < CLOSE and high in self.tried
+            if self.interrupted or tradeoff == 0 or is_close:
                 return
             tradeoff = self._between(low, high)
+
+    @property
+    def has_trees(self) -> bool:
+        """Whether any booster has a round."""
+        return any(boosted.n_rounds > 0 for boosted in self.tried.values())
 
     def _between(self, low: float, high: float) -> float:
         if low > 0:

@@ -62,6 +62,7 @@ class Trainer:
     n_rounds: int
     patience: int | None = None  # rounds without a lower validation loss after which training ends; None: never
     budget: float = np.inf
+    excluded: NDArray[np.bool_] | None = None  # (n_features,): what no split may buy
     two_phase: bool = True  # when the next round would exceed the budget, go on with what is paid; otherwise end
     seed: int = 0
     n_threads: int = 1
@@ -97,6 +98,7 @@ class Trainer:
             audience=self.audience,
             before=before,
             is_charged=tradeoff > 0 or self.options.price_per_split > 0 or self.budget < np.inf,
+            excluded=self.excluded,
         )
 
 

@@ -29,6 +29,7 @@ from frugalforest.estimators.checks import (
 from frugalforest.estimators.problem import Problem, Rows
 from frugalforest.estimators.sizes import measured_sizes
 from frugalforest.evaluation import CostCurve
+from frugalforest.forest import Forest
 
 SQUARED_SLOPE = 2.0  # scores near 2 p - 1 become probabilities by 1 / (1 + exp(-2 m)), right to first order at m = 0
 
@@ -170,6 +171,12 @@ class BoostedClassifierBase(AcquiringMixin, FrugalClassifierMixin, BaseEstimator
 
     def _stop_rule(self) -> StopRule:
         return StopRule(self.stop)
+
+    @property
+    def forest_(self) -> Forest:
+        """The trees; those of one round lie side by side, one per output."""
+        check_is_fitted(self)
+        return self.ensemble_.forest
 
     @property
     def feature_importances_(self) -> Floats:

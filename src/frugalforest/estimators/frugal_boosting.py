@@ -265,9 +265,9 @@ class FrugalBoostingClassifier(BoostedClassifierBase):
         seed = root_seed(self.random_state)
         train, validation = self._split(problem, eval_set, seed, along_path)
         trainer = self._trainer(problem, options, train, validation, seed, along_path)
-        path = self._train(trainer, problem, validation, before, along_path)
-        self._keep(problem, path, validation, chooses_round=validation is not None and (self._searches or along_path))
-        if path.interrupted:
+        variants, interrupted = self._train(trainer, problem, validation, before, along_path)
+        self._keep(problem, variants, validation, chooses_round=self._searches or along_path)
+        if interrupted:
             raise KeyboardInterrupt(
                 f"stopped after {sum(v.n_rounds for v in self.variants_)} rounds; the model is the best of these"
             )
@@ -288,8 +288,8 @@ class FrugalBoostingClassifier(BoostedClassifierBase):
             check_number(getattr(self, name), name, 0, at_most=1)
             if getattr(self, name) == 0:
                 raise ValueError(f"{name} is 0, which leaves nothing; expected a share above 0 and up to 1.")
-        if not (isinstance(self.early_stopping, str) and self.early_stopping == "auto"):
-            check_flag(self.early_stopping, 'early_stopping, unless "auto",')
+        if not (isinstance(self.early_stopping, bool | np.bool_) or self.early_stopping == "auto"):
+            raise ValueError(f'early_stopping is {self.early_stopping!r}; expected True, False or "auto".')
         check_flag(self.two_phase, "two_phase")
         check_flag(self.warm_start, "warm_start")
         check_whole_number(self.n_iter_no_change, "n_iter_no_change", 1)
@@ -339,7 +339,7 @@ class FrugalBoostingClassifier(BoostedClassifierBase):
         rows = problem.rows
         if eval_set is not None:
             return rows, validation_rows(problem, eval_set, type(self).__name__)
-        if not (self._searches or along_path or self.early_stopping is True):
+        if not (self._searches or along_path or (self.early_stopping and self.early_stopping != "auto")):
             return rows, None
         held_out = stratified_mask(rows.labels, self.validation_fraction, seed)
         if not held_out.any():
@@ -374,26 +374,32 @@ class FrugalBoostingClassifier(BoostedClassifierBase):
 
     def _train(
         self, trainer: Trainer, problem: Problem, validation: Rows | None, before: Before | None, along_path: bool
-    ) -> Path:
-        """The boosters of this fit."""
-        train = partial(self._train_one, trainer, problem, validation, before)
-        path = Path(train, largest_tradeoff(trainer) if self._chooses_tradeoff(along_path) else 0.0)
+    ) -> tuple[tuple[Boosted, ...], bool]:
+        """The boosters of this fit, and whether Ctrl-C cut it short."""
+        train = partial(self._train_one, problem, validation, before)
         if not self._chooses_tradeoff(along_path):
-            path.cost_at(0.0 if self.tradeoff is None else float(self.tradeoff))
-            return path
+            boosted, interrupted = train(trainer, 0.0 if self.tradeoff is None else float(self.tradeoff))
+            return (boosted,), interrupted
+        path = Path(partial(train, trainer), largest_tradeoff(trainer))
         if np.any(problem.costs.alone == 0):
             path.cost_at(np.inf)  # what is free only, for budgets that buy nothing
         if along_path:
             path.along(self.n_tradeoffs)
-        else:
-            path.towards(_limit(self.budget), self.n_tradeoffs)
-        return path
+            return path.boosters(), path.interrupted
+        path.towards(_limit(self.budget), self.n_tradeoffs)
+        if path.has_trees or path.interrupted:
+            return path.boosters(), path.interrupted
+        # What is worth most per price is too dear for all rows: cheaper features may still fit.
+        cheap = replace(trainer, excluded=problem.costs.alone > _limit(self.budget))
+        second = Path(partial(train, cheap), largest_tradeoff(cheap), tried=dict(path.tried))
+        second.towards(_limit(self.budget), self.n_tradeoffs)
+        return second.boosters(), second.interrupted
 
     def _chooses_tradeoff(self, along_path: bool) -> bool:
         return along_path or (self._searches and self.tradeoff is None)
 
     def _train_one(
-        self, trainer: Trainer, problem: Problem, validation: Rows | None, before: Before | None, tradeoff: float
+        self, problem: Problem, validation: Rows | None, before: Before | None, trainer: Trainer, tradeoff: float
     ) -> tuple[Boosted, bool]:
         boosted, interrupted = trainer.train(tradeoff, before)
         if self.stop == "label" and validation is not None:
@@ -412,11 +418,13 @@ class FrugalBoostingClassifier(BoostedClassifierBase):
 
     # ---- choosing a point
 
-    def _keep(self, problem: Problem, path: Path, validation: Rows | None, *, chooses_round: bool) -> None:
+    def _keep(
+        self, problem: Problem, variants: tuple[Boosted, ...], validation: Rows | None, *, chooses_round: bool
+    ) -> None:
         self._keep_problem(problem)
         for name in ("curve_", "validation_error_", "validation_cost_"):
             self.__dict__.pop(name, None)
-        self.variants_ = path.boosters()
+        self.variants_ = variants
         cut_short = self.stop != "label" and not all(variant.is_complete for variant in self.variants_)
         self.max_budget_ = _limit(self.budget) if cut_short else np.inf
         if validation is not None:
@@ -471,7 +479,7 @@ class FrugalBoostingClassifier(BoostedClassifierBase):
         if self.budget is None or self.n_estimators_ > 0:
             return
         bills = [bill for v in self.variants_ for bill in (*v.cost[:1], v.beyond) if 0 < bill < np.inf]
-        if not bills:
+        if not bills:  # it is not the budget that there are no trees for
             return
         warnings.warn(
             f"no tree fits a budget of {self.budget:g}: the cheapest first round tried costs {min(bills):.6g} per row "
