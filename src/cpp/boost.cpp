@@ -39,16 +39,22 @@ class BoostRows {
     std::unique_ptr<RowCodes> by_row_;
 };
 
-// Which features belong to which groups, as growing/params.py lists them.
-class Groups {
+// What features and groups cost, and which features belong to which groups, as growing/params.py lists them.
+class PriceList {
   public:
-    Groups(Vector<int64_t> offsets, Vector<int32_t> ids, size_t n_groups)
-        : offsets_(offsets.data(), offsets.data() + offsets.shape(0)), ids_(ids.data(), ids.data() + ids.shape(0)), n_groups_(n_groups) {}
+    PriceList(Vector<double> own, Vector<double> shared, Vector<int64_t> offsets, Vector<int32_t> ids)
+        : own_(own.data(), own.data() + own.shape(0)), shared_(shared.data(), shared.data() + shared.shape(0)),
+          offsets_(offsets.data(), offsets.data() + offsets.shape(0)), ids_(ids.data(), ids.data() + ids.shape(0)) {
+        if (offsets.shape(0) != own.shape(0) + 1) throw std::invalid_argument("PriceList: arrays of different sizes");
+    }
 
+    CostTable money() const { return table(own_.data(), shared_.data()); }
+
+    // The same groups at other prices.
     CostTable table(const double* own, const double* shared) const {
         CostTable costs;
-        costs.n_features = offsets_.size() - 1;
-        costs.n_groups = n_groups_;
+        costs.n_features = own_.size();
+        costs.n_groups = shared_.size();
         costs.own = own;
         costs.shared = shared;
         costs.group_offsets = offsets_.data();
@@ -57,9 +63,9 @@ class Groups {
     }
 
   private:
+    std::vector<double> own_, shared_;
     std::vector<int64_t> offsets_;
     std::vector<int32_t> ids_;
-    size_t n_groups_;
 };
 
 void copy_scores(Scored& rows, const std::optional<Matrix<double>>& scores) {
@@ -163,11 +169,11 @@ class PreorderTrees {
 class Booster {
   public:
     Booster(BoostRows& rows, Vector<int32_t> labels, Vector<double> weights, std::optional<Vector<double>> charge_weights, size_t n_classes,
-            Loss loss, const BoostParams& params, const Groups& groups, std::optional<Vector<int8_t>> monotone,
+            Loss loss, const BoostParams& params, const PriceList& prices, std::optional<Vector<int8_t>> monotone,
             std::optional<Matrix<uint8_t>> interactions, uint64_t seed, uint32_t first_round, int n_threads)
-        : rows_(rows.table), params_(params), groups_(groups), labels_(labels), weights_(weights), charge_weights_(charge_weights),
+        : rows_(rows.table), params_(params), prices_(prices), labels_(labels), weights_(weights), charge_weights_(charge_weights),
           scored_(loss, rows.table.n_rows, n_classes, labels.data(), weights.data()), gradients_(scored_),
-          paid_(rows.table.n_rows, groups_.table(nullptr, nullptr)), seed_(seed), round_(first_round),
+          paid_(rows.table.n_rows, prices_.money()), seed_(seed), round_(first_round),
           team_(n_threads), codes_(rows.by_row(n_threads)), grower_(codes_, params_, constraints_, till_, team_), cells_(rows_.n_rows) {
         const size_t n = rows_.n_rows, m = rows_.n_features;
         if (labels.shape(0) != n || weights.shape(0) != n || (charge_weights && charge_weights->shape(0) != n) ||
@@ -184,13 +190,16 @@ class Booster {
         used_.assign(used.data(), used.data() + used.shape(0));
     }
 
-    // One tree per output. own (n_features), shared (n_groups): prices times trade-off. -> number of splits
-    size_t grow_round(BoostCharge charge, Vector<double> own, Vector<double> shared, double price_per_split, bool can_undo) {
+    // One tree per output. own (n_features), shared (n_groups): prices times trade-off. purse: what all rows together may have
+    // paid in the end, in money. -> number of splits
+    size_t grow_round(BoostCharge charge, Vector<double> own, Vector<double> shared, double price_per_split, double purse,
+                      bool can_undo) {
         if (own.shape(0) != rows_.n_features || shared.shape(0) != paid_.n_channels() - rows_.n_features)
             throw std::invalid_argument("grow_round: arrays of different sizes");
         nb::gil_scoped_release release;
         till_.charge = charge;
-        till_.prices = groups_.table(own.data(), shared.data());
+        till_.prices = prices_.table(own.data(), shared.data());
+        till_.money = prices_.money();
         till_.paid = &paid_;
         till_.charge_weights = charge_weights_ ? charge_weights_->data() : nullptr;
         till_.price_per_split = price_per_split;
@@ -201,7 +210,7 @@ class Booster {
         earlier_used_ = used_;
         gradients_.start_round(team_);
         size_t n_splits = 0;
-        for (size_t k = 0; k < scored_.n_outputs; ++k) n_splits += grow_tree(k);
+        for (size_t k = 0; k < scored_.n_outputs; ++k) n_splits += grow_tree(k, purse);
         ++round_;
         return n_splits;
     }
@@ -240,12 +249,12 @@ class Booster {
     }
 
     const BoostTree& last_tree(size_t k) const { return trees_[trees_.size() - scored_.n_outputs + k]; }
-    const Groups& groups() const { return groups_; }
 
   private:
-    size_t grow_tree(size_t k) {
+    size_t grow_tree(size_t k, double purse) {
         const Grid grid = gradients_.cells(k, team_, cells_);
         std::vector<uint32_t> rows = bag();
+        till_.left = purse < kUnlimited ? left_of(purse, rows) : kUnlimited;
         const ColumnChoice choice(codes_, columns(k));
         trees_.push_back(grower_.grow(cells_, grid, rows, choice));
         const BoostTree& tree = trees_.back();
@@ -254,6 +263,19 @@ class Booster {
         add_values(tree, rows, k);
         return (tree.nodes.size() - 1) / 2;
     }
+
+    // What the rows of a bag may still spend: their share of what all rows have left.
+    double left_of(double purse, const std::vector<uint32_t>& bag) const {
+        double spent = 0, all = 0, mine = 0;
+        for (size_t row = 0; row < rows_.n_rows; ++row) {
+            spent += weight(row) * paid_.bill(row, till_.money);
+            all += weight(row);
+        }
+        for (const uint32_t row : bag) mine += weight(row);
+        return (purse - spent) * (mine / all);
+    }
+
+    double weight(size_t row) const { return charge_weights_ ? charge_weights_->data()[row] : 1; }
 
     // In the bag rows are sorted by leaf already. The others walk, and pay on their way: they will be predicted too.
     void add_values(const BoostTree& tree, const std::vector<uint32_t>& rows, size_t k) {
@@ -307,7 +329,7 @@ class Booster {
 
     CodeTable rows_;
     BoostParams params_;
-    Groups groups_;
+    PriceList prices_;
     Vector<int32_t> labels_;
     Vector<double> weights_;
     std::optional<Vector<double>> charge_weights_;
@@ -330,10 +352,10 @@ class Booster {
 // Rows that no tree is grown from: how a booster does on them, and what they buy, round by round.
 class Audience {
   public:
-    Audience(BoostRows& rows, Vector<int32_t> labels, Vector<double> weights, size_t n_classes, Loss loss, const Groups& groups,
+    Audience(BoostRows& rows, Vector<int32_t> labels, Vector<double> weights, size_t n_classes, Loss loss, const PriceList& prices,
              std::optional<Matrix<double>> scores, std::optional<Matrix<uint8_t>> paid)
         : rows_(rows.table), labels_(labels), weights_(weights), scored_(loss, rows_.n_rows, n_classes, labels.data(), weights.data()),
-          paid_(rows_.n_rows, groups.table(nullptr, nullptr)) {
+          paid_(rows_.n_rows, prices.money()) {
         if (labels.shape(0) != rows_.n_rows || weights.shape(0) != rows_.n_rows || paid_.n_features() != rows_.n_features)
             throw std::invalid_argument("Audience: arrays of different sizes");
         copy_scores(scored_, scores);
@@ -419,28 +441,29 @@ void bind_boosting(nb::module_& m) {
         .def_rw("histogram_bytes", &BoostParams::histogram_bytes);
     nb::class_<BoostRows>(m, "BoostRows")
         .def(nb::init<Matrix<uint8_t>, Vector<int32_t>, Vector<uint8_t>>(), nb::arg("codes"), nb::arg("n_bins"), nb::arg("is_categorical"));
-    nb::class_<Groups>(m, "Groups")
-        .def(nb::init<Vector<int64_t>, Vector<int32_t>, size_t>(), nb::arg("group_offsets"), nb::arg("group_ids"), nb::arg("n_groups"));
+    nb::class_<PriceList>(m, "PriceList")
+        .def(nb::init<Vector<double>, Vector<double>, Vector<int64_t>, Vector<int32_t>>(), nb::arg("own"), nb::arg("shared"),
+             nb::arg("group_offsets"), nb::arg("group_ids"));
     nb::class_<Booster>(m, "Booster")
         .def(nb::init<BoostRows&, Vector<int32_t>, Vector<double>, std::optional<Vector<double>>, size_t, Loss, const BoostParams&,
-                      const Groups&, std::optional<Vector<int8_t>>, std::optional<Matrix<uint8_t>>, uint64_t, uint32_t, int>(),
+                      const PriceList&, std::optional<Vector<int8_t>>, std::optional<Matrix<uint8_t>>, uint64_t, uint32_t, int>(),
              nb::keep_alive<1, 2>(), nb::arg("rows"), nb::arg("labels"), nb::arg("weights"), nb::arg("charge_weights").none(),
-             nb::arg("n_classes"), nb::arg("loss"), nb::arg("params"), nb::arg("groups"), nb::arg("monotone").none(),
+             nb::arg("n_classes"), nb::arg("loss"), nb::arg("params"), nb::arg("prices"), nb::arg("monotone").none(),
              nb::arg("interactions").none(), nb::arg("seed"), nb::arg("first_round") = 0, nb::arg("n_threads") = 1)
         .def("start", &Booster::start, nb::arg("scores").none(), nb::arg("paid").none(), nb::arg("used"),
              "Scores (n_outputs, n_rows) to start from, what rows have paid already (n_rows, n_features), and the features used.")
         .def("grow_round", &Booster::grow_round, nb::arg("charge"), nb::arg("own"), nb::arg("shared"), nb::arg("price_per_split") = 0.0,
-             nb::arg("can_undo") = false, "Grow one tree per output at these prices, in units of the loss -> number of splits.")
+             nb::arg("purse") = kUnlimited, nb::arg("can_undo") = false, "Grow one tree per output at these prices, in units of the loss -> number of splits.")
         .def("undo_round", &Booster::undo_round, "Take back the last round, if it was grown so that it can be.")
         .def("root_gains", &Booster::root_gains, "The most that a first split on each feature would gain -> (n_features,).")
         .def("trees", &Booster::trees, "All trees as flat arrays in preorder.")
         .def_prop_ro("n_trees", &Booster::n_trees)
         .def_prop_ro("n_outputs", &Booster::n_outputs);
     nb::class_<Audience>(m, "Audience")
-        .def(nb::init<BoostRows&, Vector<int32_t>, Vector<double>, size_t, Loss, const Groups&, std::optional<Matrix<double>>,
+        .def(nb::init<BoostRows&, Vector<int32_t>, Vector<double>, size_t, Loss, const PriceList&, std::optional<Matrix<double>>,
                       std::optional<Matrix<uint8_t>>>(),
              nb::keep_alive<1, 2>(), nb::arg("rows"), nb::arg("labels"), nb::arg("weights"), nb::arg("n_classes"), nb::arg("loss"),
-             nb::arg("groups"), nb::arg("scores").none(), nb::arg("paid").none())
+             nb::arg("prices"), nb::arg("scores").none(), nb::arg("paid").none())
         .def("follow", &Audience::follow, nb::arg("booster"), nb::arg("n_threads") = 1, nb::arg("can_undo") = false,
              "Take in the booster's last round.")
         .def("undo", &Audience::undo, "Take back the last round.")

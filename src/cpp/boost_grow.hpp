@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -19,6 +20,8 @@ namespace frugal {
 
 enum class BoostCharge { none, row, forest };
 
+constexpr double kUnlimited = std::numeric_limits<double>::infinity();
+
 // Rules that hold whatever the gain; empty: none.
 struct Constraints {
     std::vector<int8_t> monotone;                    // (n_features): +1 rising, -1 falling, 0 free
@@ -30,7 +33,8 @@ struct Constraints {
 // What growing has to pay with: prices are money times trade-off, in units of the loss.
 struct Till {
     BoostCharge charge = BoostCharge::none;
-    CostTable prices;
+    CostTable prices, money;
+    double left = kUnlimited;                // money that the rows of the tree may spend, charge "row"
     PaidSets* paid = nullptr;                // charge "row"
     const double* charge_weights = nullptr;  // (n_rows): rows that a row stands for, on a grid; nullptr: 1
     Basket* used = nullptr;                  // charge "forest"
@@ -127,7 +131,7 @@ class BoostGrower {
         const uint32_t f = feature(parent.best);
         const BoostSplit chosen = parent.splits[parent.best];
         write_split(parent, f, chosen);
-        const bool is_new = charge(parent, f);
+        const bool prices_change = charge(parent, f);
         const size_t n_left = partition(parent, f, chosen);
         Leaf left = child(parent, f, chosen, true, n_left), right = child(parent, f, chosen, false, n_left);
         tree_.nodes[parent.node].left = static_cast<int32_t>(add_node(left));
@@ -136,7 +140,7 @@ class BoostGrower {
         drop_histogram(parent);
         place(std::move(left));
         place(std::move(right));
-        if (is_new)
+        if (prices_change)
             for (Leaf& leaf : open_) choose(leaf);
     }
 
@@ -384,7 +388,7 @@ class BoostGrower {
         for (size_t column = 0; column < leaf.splits.size(); ++column) {
             if (!leaf.splits[column].exists()) continue;
             const double score = leaf.splits[column].gain - price(leaf, feature(column));
-            if (score <= leaf.score) continue;
+            if (score <= leaf.score || !can_afford(leaf, feature(column))) continue;
             leaf.score = score;
             leaf.best = column;
         }
@@ -393,12 +397,20 @@ class BoostGrower {
     // What the rows of a leaf are charged for a split on a feature: own price first, then its groups in their order.
     double price(const Leaf& leaf, uint32_t f) const {
         if (till_.charge == BoostCharge::none) return 0;
-        double sum = till_.price_per_split * leaf.charge_weight;
-        if (till_.charge == BoostCharge::forest) return sum + all_weight_ * till_.used->marginal(f);
-        sum += till_.prices.own[f] * (leaf.charge_weight - leaf.paid[f]);
-        const size_t n_features = till_.prices.n_features;
-        till_.prices.for_groups(f, [&](uint32_t g) { sum += till_.prices.shared[g] * (leaf.charge_weight - leaf.paid[n_features + g]); });
+        const double passing = till_.price_per_split * leaf.charge_weight;
+        if (till_.charge == BoostCharge::forest) return passing + all_weight_ * till_.used->marginal(f);
+        return passing + unpaid(leaf, f, till_.prices);
+    }
+
+    // What the rows that have not paid for a feature, or for its groups, would have to pay.
+    double unpaid(const Leaf& leaf, uint32_t f, const CostTable& costs) const {
+        double sum = costs.own[f] * (leaf.charge_weight - leaf.paid[f]);
+        costs.for_groups(f, [&](uint32_t g) { sum += costs.shared[g] * (leaf.charge_weight - leaf.paid[costs.n_features + g]); });
         return sum;
+    }
+
+    bool can_afford(const Leaf& leaf, uint32_t f) const {
+        return till_.charge != BoostCharge::row || till_.left == kUnlimited || unpaid(leaf, f, till_.money) <= std::max(till_.left, 0.0);
     }
 
     // Rows pay for the feature. -> whether that changes prices elsewhere
@@ -409,11 +421,13 @@ class BoostGrower {
             return is_new;
         }
         if (till_.charge == BoostCharge::none) return false;
-        bool all_paid = leaf.paid[f] == leaf.charge_weight;
+        const double spent = unpaid(leaf, f, till_.money);
+        till_.left -= spent;
+        const bool all_paid = leaf.paid[f] == leaf.charge_weight;
         leaf.paid[f] = leaf.charge_weight;
         till_.prices.for_groups(f, [&](uint32_t g) { leaf.paid[till_.prices.n_features + g] = leaf.charge_weight; });
         if (!all_paid) till_.paid->buy(rows_->data() + leaf.begin, leaf.n_rows(), f);
-        return false;
+        return spent > 0 && till_.left < kUnlimited;
     }
 
     static constexpr size_t kPartitionRows = 8192, kCountedRows = 2048;

@@ -108,6 +108,14 @@ class PaidSets {
             for (size_t w = 0; w < n_words_; ++w) bits_[size_t{rows[i]} * n_words_ + w] |= bought[w];
     }
 
+    // What a row has paid.
+    double bill(size_t row, const CostTable& costs) const {
+        double sum = 0;
+        for (size_t c = 0; c < n_channels_; ++c)
+            if (has(row, c)) sum += c < n_features_ ? costs.own[c] : costs.shared[c - n_features_];
+        return sum;
+    }
+
     // Purchases of all rows together, (n_channels).
     std::vector<int64_t> count_all() const {
         std::vector<uint32_t> rows(n_rows());

@@ -277,8 +277,14 @@ class BoostRows:
         self, codes: NDArray[np.uint8], n_bins: NDArray[np.int32], is_categorical: NDArray[np.uint8]
     ) -> None: ...
 
-class Groups:
-    def __init__(self, group_offsets: NDArray[np.int64], group_ids: NDArray[np.int32], n_groups: int) -> None: ...
+class PriceList:
+    def __init__(
+        self,
+        own: NDArray[np.float64],
+        shared: NDArray[np.float64],
+        group_offsets: NDArray[np.int64],
+        group_ids: NDArray[np.int32],
+    ) -> None: ...
 
 class Booster:
     def __init__(
@@ -290,7 +296,7 @@ class Booster:
         n_classes: int,
         loss: Loss,
         params: BoostParams,
-        groups: Groups,
+        prices: PriceList,
         monotone: NDArray[np.int8] | None,
         interactions: NDArray[np.uint8] | None,
         seed: int,
@@ -306,6 +312,7 @@ class Booster:
         own: NDArray[np.float64],
         shared: NDArray[np.float64],
         price_per_split: float = 0.0,
+        purse: float = ...,
         can_undo: bool = False,
     ) -> int: ...
     def undo_round(self) -> None: ...
@@ -324,7 +331,7 @@ class Audience:
         weights: NDArray[np.float64],
         n_classes: int,
         loss: Loss,
-        groups: Groups,
+        prices: PriceList,
         scores: NDArray[np.float64] | None,
         paid: NDArray[np.uint8] | None,
     ) -> None: ...

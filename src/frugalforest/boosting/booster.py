@@ -58,7 +58,7 @@ class Booster:
         self.audience, self._n_threads, self._excluded = audience, n_threads, excluded
         self._before = None if before is None else before[1]
         self.base = base_scores(rows, options.loss) if before is None else before[0]
-        groups = _core.Groups(*groups_by_feature(costs), len(costs.shared))
+        prices = _core.PriceList(costs.own, costs.shared, *groups_by_feature(costs))
         loss = options.loss_for_core(rows.n_classes)
         self._core = _core.Booster(
             rows=rows.core,
@@ -68,7 +68,7 @@ class Booster:
             n_classes=rows.n_classes,
             loss=loss,
             params=options.for_core(),
-            groups=groups,
+            prices=prices,
             **options.constraints_for_core(),
             seed=seed,
             first_round=0 if self._before is None else self._before.n_rounds,
@@ -80,7 +80,7 @@ class Booster:
         if audience is not None:
             scores, paid = self._standing_before(audience)
             self._audience = _core.Audience(
-                audience.core, audience.labels, audience.loss_weights, audience.n_classes, loss, groups, scores, paid
+                audience.core, audience.labels, audience.loss_weights, audience.n_classes, loss, prices, scores, paid
             )
 
     def _standing_before(self, rows: BoostingRows) -> tuple[Floats, NDArray[np.uint8] | None]:
@@ -95,10 +95,13 @@ class Booster:
         assert mask is not None
         return np.ascontiguousarray(scores.T[-n_outputs:]), mask.view(np.uint8)
 
-    def grow_round(self, tradeoff: float, *, can_undo: bool = False) -> int:
-        """Grow one tree per output at this trade-off, infinity for what is free or paid only -> number of splits."""
+    def grow_round(self, tradeoff: float, *, budget: float = np.inf, can_undo: bool = False) -> int:
+        """Grow one tree per output at this trade-off, infinity for what is free or paid only -> number of splits.
+
+        budget: no split is taken with which the average bill of the training rows would exceed it.
+        """
         own, shared = loss_prices(self.costs, tradeoff, self._excluded)
-        n_splits = self._core.grow_round(self._charge, own, shared, self.options.price_per_split, can_undo)
+        n_splits = self._core.grow_round(self._charge, own, shared, self.options.price_per_split, budget * self.rows.total_weight, can_undo)
         if self._audience is not None:
             self._audience.follow(self._core, self._n_threads, can_undo)
         return n_splits

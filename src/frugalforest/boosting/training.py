@@ -17,6 +17,8 @@ from frugalforest.growing.progress import progress_bar
 Floats = NDArray[np.float64]
 Before = tuple[Floats, BoostedTrees]  # base scores and trees that training goes on from
 
+LESS = 0.99  # of what should just be enough
+
 NOT_WATCHED = Standing(np.nan, np.nan, np.nan)
 
 
@@ -106,31 +108,37 @@ class _Training:
     """One booster on its way."""
 
     def __init__(self, trainer: Trainer, tradeoff: float, before: Before | None) -> None:
-        self._trainer, self._tradeoff, self._price = trainer, tradeoff, tradeoff
+        self._trainer, self._tradeoff = trainer, tradeoff
         self._first = 0 if before is None else before[1].n_rounds
-        self._beyond = np.inf
+        self._limit, self._n_tries, self._beyond = trainer.budget, 0, np.inf
         self.booster = trainer.booster(tradeoff, before)
         self.standings: list[Standing] = []
 
     def grow_round(self) -> bool:
         """One more round -> whether there may be another."""
         trainer = self._trainer
-        n_splits = self.booster.grow_round(self._price, can_undo=trainer.budget < np.inf)
+        limit = self._limit if trainer.two_phase else np.inf
+        n_splits = self.booster.grow_round(self._tradeoff, budget=limit, can_undo=trainer.budget < np.inf)
         if n_splits == 0 and not trainer.options.is_random:
             return False
         standing = NOT_WATCHED if trainer.audience is None else self.booster.watch()
         if standing.cost > trainer.budget:
             return self._turn_back(standing.cost)
         self.standings.append(standing)
+        self._n_tries = 0
         return not self._is_stale()
 
     def _turn_back(self, cost: float) -> bool:
-        """Without the last round, buy nothing from here on -> whether that is possible."""
+        """Take back the last round, which validation rows found too dear -> whether to try again, with less.
+
+        Training rows keep to the budget themselves. Others may pay a little more, which is taken off the next time; if
+        that is not enough, nothing more is bought at all.
+        """
         self.booster.undo_round()
         self._beyond = min(self._beyond, cost)
-        can_go_on = self._trainer.two_phase and self._price < np.inf and bool(self.standings)
-        self._price = np.inf
-        return can_go_on
+        self._n_tries += 1
+        self._limit = LESS * self._limit * self._trainer.budget / cost if self._n_tries == 1 else 0.0
+        return self._trainer.two_phase and self._n_tries <= 2
 
     def _is_stale(self) -> bool:
         patience = self._trainer.patience
