@@ -7,7 +7,7 @@ operations decides a tie, it is written out.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -90,6 +90,7 @@ class Problem:
     splitting: str
     objective: str
     tradeoff: float
+    at_a_loss: bool
     max_depth: int | None
     max_features: int
     skip_constants: bool
@@ -102,6 +103,7 @@ class Problem:
     charge: str
     repeat_charge: float
     paid: list[list[bool]] | None
+    ledger: set[int]
 
     @property
     def n_features(self) -> int:
@@ -132,6 +134,7 @@ def grow_tree(
     splitting: str = "minimax",
     objective: str = "risk",
     tradeoff: float = 0.0,
+    at_a_loss: bool = False,
     max_depth: int | None = None,
     max_features: int | None = None,
     skip_constants: bool = False,
@@ -144,12 +147,14 @@ def grow_tree(
     charge: str = "always",
     repeat_charge: float = 0.0,
     paid: Any = None,
+    ledger: Any = None,
 ) -> list[Node]:
     """Grow one tree; nodes in preorder.
 
     Without `costs` (own, shared, membership (n_features, n_groups)) there are no groups and `price` is the own cost;
     without `price` it is the cost of each feature bought alone. `labels` are targets if `impurity` is "variance", and
-    `weighted_targets` (weight * target, rounded to a grid by whoever calls) is what is summed.
+    `weighted_targets` (weight * target, rounded to a grid by whoever calls) is what is summed. `ledger` (n_features,)
+    says what earlier trees have bought.
     """
     codes = np.asarray(codes)
     n_features, n_rows = codes.shape
@@ -182,6 +187,7 @@ def grow_tree(
         splitting=splitting,
         objective=objective,
         tradeoff=float(tradeoff),
+        at_a_loss=at_a_loss,
         max_depth=max_depth,
         max_features=n_features if max_features is None else max_features,
         skip_constants=skip_constants,
@@ -194,6 +200,7 @@ def grow_tree(
         charge=charge,
         repeat_charge=float(repeat_charge),
         paid=np.asarray(paid, dtype=bool).tolist() if paid is not None else None,
+        ledger=set() if ledger is None else set(np.flatnonzero(ledger).tolist()),
     )
     nodes: list[Node | None] = []
     rows = [r for r in range(n_rows) if problem.draws[r] > 0 and problem.weights[r] > 0]
@@ -406,8 +413,10 @@ def best_split(
         found = best_stump(p, node_seed, feature, rows, counts)
         if found is not None:
             stump, gain = found
-            candidates.append(Split(feature, stump, gain, price_of(p, feature, rows, path)))
-    return choose_by_risk(candidates) if p.objective == "risk" else choose_penalized(candidates, p.tradeoff)
+            candidates.append(Split(feature, stump, gain, price_of(p, feature, rows, path, used)))
+    if p.objective == "risk":
+        return choose_by_risk(candidates)
+    return choose_penalized(candidates, p.tradeoff, p.at_a_loss)
 
 
 def choose_by_risk(candidates: list[Split]) -> Split | None:
@@ -416,15 +425,18 @@ def choose_by_risk(candidates: list[Split]) -> Split | None:
     return min(helpful, key=lambda c: (c.price / c.gain, -c.gain, c.feature), default=None)
 
 
-def choose_penalized(candidates: list[Split], tradeoff: float) -> Split | None:
-    """Largest gain - tradeoff * price, then smaller feature index; a free split needs no gain."""
+def choose_penalized(candidates: list[Split], tradeoff: float, at_a_loss: bool) -> Split | None:
+    """Largest gain - tradeoff * price, then smaller feature index; a free split needs no gain.
+
+    A score that is not above 0 is no reason not to split if at_a_loss.
+    """
 
     def score(c: Split) -> float:
         return c.gain - tradeoff * c.price
 
     best = min(candidates, key=lambda c: (-score(c), c.feature), default=None)
     free = [c for c in candidates if tradeoff * c.price == 0]
-    if best is None or score(best) > 0 or best in free:
+    if best is None or score(best) > 0 or best in free or at_a_loss:
         return best
     return min(free, key=lambda c: (-score(c), c.feature), default=None)
 
@@ -560,11 +572,17 @@ def within_limits(p: Problem, features: set[int]) -> bool:
     return p.max_tree_cost is None or p.costs.of_set(features) <= p.max_tree_cost
 
 
-def price_of(p: Problem, feature: int, rows: list[int], path: set[int]) -> float:
+def price_of(p: Problem, feature: int, rows: list[int], path: set[int], used: set[int]) -> float:
+    """path: features above the node; used: features of all nodes before it, in preorder."""
     alone = p.price[feature]
     if p.charge == "always":
         return alone
-    marginal = p.costs.marginal(feature, path) if p.charge == "path" else mean_marginal(p, feature, rows)
+    if p.charge == "path":
+        marginal = p.costs.marginal(feature, path)
+    elif p.charge == "ledger":
+        marginal = p.costs.marginal(feature, p.ledger | used)
+    else:
+        marginal = mean_marginal(p, feature, rows)
     return p.repeat_charge * alone + (1.0 - p.repeat_charge) * marginal
 
 
@@ -613,13 +631,65 @@ def uniform(stream: Stream) -> float:
     return (stream.next() >> 11) * 2.0**-53
 
 
-def bootstrap_draws(tree_seed: int, n_rows: int) -> list[int]:
-    """How often each row is drawn."""
+def bootstrap_draws(tree_seed: int, n_rows: int, draw_weights: Sequence[float] | None = None) -> list[int]:
+    """How often each row is drawn; in proportion to draw_weights, if there are any."""
     stream = Stream(mix(tree_seed ^ 0xB0075742A9))
     draws = [0] * n_rows
     for _ in range(n_rows):
-        draws[below(stream, n_rows)] += 1
+        draws[below(stream, n_rows) if draw_weights is None else weighted_row(stream, draw_weights)] += 1
     return draws
+
+
+def weighted_row(stream: Stream, draw_weights: Sequence[float]) -> int:
+    """The first row at which the sum of the weights exceeds u, uniform between 0 and the sum of all."""
+    u = uniform(stream) * _in_order(draw_weights)
+    total = 0.0
+    for row, weight in enumerate(draw_weights):
+        total += weight
+        if total > u:
+            return row
+    return len(draw_weights) - 1
+
+
+# Forests whose trees know of one another.
+
+
+def ledger_forest(
+    grow_one: Callable[[int, list[bool], list[float] | None], list[Node]],
+    tree_seeds: Sequence[int],
+    n_features: int,
+    rounds: int = 1,
+    next_weights: Callable[[list[list[Node]]], list[float] | None] | None = None,
+) -> list[list[Node]]:
+    """Trees in rounds of 1, 1, 2, 4, ... and at most `rounds`; what a round has bought is free for the next one.
+
+    grow_one(seed, ledger, draw_weights) -> nodes. next_weights(trees so far) -> draw weights of the next round; None:
+    rows are drawn alike.
+    """
+    trees: list[list[Node]] = []
+    while len(trees) < len(tree_seeds):
+        size = min(rounds, max(1, len(trees)), len(tree_seeds) - len(trees))
+        bought = {node.feature for tree in trees for node in tree}
+        ledger = [f in bought for f in range(n_features)]
+        weights = next_weights(trees) if next_weights is not None and trees else None
+        trees += [grow_one(int(seed), ledger, weights) for seed in tree_seeds[len(trees) : len(trees) + size]]
+    return trees
+
+
+def complementary_weights(
+    trees: list[list[Node]], draws: Sequence[Sequence[int]], codes: Any, labels: Sequence[int], printed: bool
+) -> list[float] | None:
+    """Weight of each row for the next bootstrap; draws (n_trees, n_rows): what the trees were grown from."""
+    weights: list[float | None] = []
+    for i, row in enumerate(np.asarray(codes).T):
+        judges = [tree for tree, drawn in zip(trees, draws, strict=True) if printed or drawn[i] == 0]
+        right = [int(np.argmax(walk(tree, row)[-1].counts)) == labels[i] for tree in judges]
+        share = sum(right) / len(right) if right else None
+        weights.append(share if printed or share is None else 1 - share)
+    known = [weight for weight in weights if weight is not None]
+    if not any(known):
+        return None
+    return [sum(known) / len(known) if weight is None else weight for weight in weights]
 
 
 # Reading a tree by hand.

@@ -384,6 +384,56 @@ def test_every_instruction_set_reaches_the_same_leaves(instruction_set, n_rows):
     np.testing.assert_array_equal(routes.apply(rows[:, :1] * 99)[:, 0], tree.apply(rows[:, :1] * 99)[:, 0])
 
 
+@pytest.mark.parametrize("instruction_set", _core.instruction_sets())
+@pytest.mark.parametrize("n", [1, 15, 16, 17, 40, 254])
+def test_float32_next_to_thresholds(instruction_set, n):
+    # Thresholds on, just above and just below numbers that float32 has, and beyond all of them.
+    rng = np.random.default_rng(n)
+    near = rng.standard_normal(n).astype(np.float32).astype(np.float64)
+    thresholds = np.nextafter(near, rng.choice([-np.inf, np.inf], n))
+    thresholds[::3] = near[::3]
+    thresholds[1 : n - 1 : 50] = rng.choice(
+        [-0.0, -1e300, 1e300, 1e-46, -1e-46, 3.4028235e38], len(thresholds[1:-1:50])
+    )
+    thresholds = np.unique(thresholds)
+    tree = balanced_tree(thresholds)
+    with np.errstate(all="ignore"):  # neighbours of the largest and of the least number
+        values = np.concatenate([near, [0, np.inf, -np.inf, 3.4028235e38, 1e-45]]).astype(np.float32)
+        values = np.concatenate([values, -values])
+        values = np.concatenate([values, *(np.nextafter(values, np.float32(end)) for end in (np.inf, -np.inf))])
+    routes = router({name: getattr(tree, name) for name in NAMES}, tree.n_leaves, 1, instruction_set)
+    expected = np.searchsorted(thresholds, values.astype(np.float64))
+    np.testing.assert_array_equal(routes.apply(values[:, None])[:, 0], expected)
+    values[::7] = np.nan  # goes right, to the last leaf
+    expected[::7] = len(thresholds)
+    np.testing.assert_array_equal(routes.apply(values[:, None])[:, 0], expected)
+
+
+def test_both_zeros_are_one_threshold():
+    arrays = {name: getattr(stump(threshold=np.array([0.0, 0, 0])), name) for name in NAMES}
+    negative = Forest.from_arrays(arrays | {"threshold": np.array([-0.0, 0, 0])}, 1)
+    both = Forest.joined([negative, Forest.from_arrays(arrays, 1)])
+    for dtype in (np.float32, np.float64):
+        rows = np.array([[-0.0], [0.0], [1e-30], [-1e-30]], dtype)
+        np.testing.assert_array_equal(both.apply(rows), [[0, 2], [0, 2], [1, 3], [0, 2]])
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+@pytest.mark.parametrize("pure", [True, False])
+def test_sums_of_many_blocks_are_those_of_the_leaves(n_threads, pure):
+    forest = made_up_forest(5, n_trees=7, n_classes=4)
+    rows, rng = mixed_rows(9_000, 3), np.random.default_rng(2)
+    values = np.eye(4)[rng.integers(0, 4, forest.n_leaves)] if pure else rng.random((forest.n_leaves, 4)).round()
+    base, in_bag = rng.random(4), rng.integers(0, 2, (7, 9_000)).astype(np.uint8)
+    leaves = forest.apply(rows)
+    expected, counted = np.tile(base, (9_000, 1)), np.zeros((9_000, 4))
+    for tree in range(7):
+        expected += values[leaves[:, tree]]
+        counted += np.where(in_bag[tree, :, None] == 0, values[leaves[:, tree]], 0)
+    np.testing.assert_array_equal(forest.sums(rows, values, base=base, n_threads=n_threads)[0], expected)
+    np.testing.assert_array_equal(forest.sums(rows, values, in_bag=in_bag, n_threads=n_threads)[0], counted)
+
+
 def test_joining_with_a_forest_without_trees_copies_nothing():
     forest, nothing = made_up_forest(1), Forest.without_trees(5, 3)
     assert Forest.joined([nothing, forest, nothing]) is forest

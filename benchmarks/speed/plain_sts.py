@@ -1,6 +1,6 @@
 """Shallow tree selection as one would write it on scikit-learn's forest: the peer of benchmarks/speed/selection.py.
 
-The same method and sizes: one bootstrapped stump per feature, forests of 500 trees for each depth, greedy search by
+The same method and sizes: one bootstrapped stump per feature, forests of 2000 trees for each depth, greedy search by
 benefit per cost^xi on out-of-bag votes, xi from a grid by the out-of-bag error of a forest of 1000 trees.
 """
 
@@ -11,7 +11,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 
-def plain_sts(X, y, costs, budget, grid, *, n_base=500, n_full=1000, n_jobs=2, seed=0):
+def plain_sts(X, y, costs, budget, grid, *, n_base=2000, n_full=1000, n_jobs=2, seed=0):
     """-> (positions of the panel, xi, out-of-bag error)"""
     votes, features = base_ensemble(X, y, costs, budget, n_base, n_jobs, seed)
     errors: dict[tuple[int, ...], float] = {}

@@ -2,8 +2,8 @@
 
     python -m benchmarks.speed.selection [--repeats 3] [--without-forward] [--racing]
 
-500 x 200, xi from a grid of 13, full forests of 1000 trees, 2 threads. `--racing` measures instead what racing changes in
-forward selection: time, out-of-bag error and test error with and without, over several training sets.
+500 x 200, xi from a grid of 13, full forests of 1000 trees, 2 threads. `--racing` measures instead what racing changes
+in forward selection: time, out-of-bag error and test error with and without, over several training sets.
 """
 
 from __future__ import annotations

@@ -1,5 +1,10 @@
 // Buying features one at a time: for one row in progress, and for whole matrices.
 
+#include <nanobind/stl/optional.h>
+
+#include <numeric>
+#include <optional>
+
 #include "bindings.hpp"
 #include "columns.hpp"
 #include "parallel.hpp"
@@ -54,22 +59,28 @@ class Acquirer {
         : trees_(as_arrays(node_offsets, feature, threshold, missing_left, right, category_set, category_sets, values, base, node_weight,
                            own.shape(0), only_lead)),
           prices_(read_prices(own, shared, group_offsets, group_ids, own.shape(0))),
-          base_(base.data(), base.data() + base.shape(0)) {}
+          base_(base.data(), base.data() + base.shape(0)),
+          sets_(LeafSets::of(trees_)),
+          stops_(trees_, values.shape(0)) {}
 
     const Reachable& trees() const { return trees_; }
     const TickPrices& prices() const { return prices_; }
     const std::vector<double>& base() const { return base_; }
+    const LeafSets* sets() const { return sets_.get(); }
 
-    // Runs every row to its end.   -> (label (n), is_complete (n), estimate (n, channels) or None, mask (n, m))
-    nb::tuple evaluate(AnyMatrix x_array, const Policy& policy, bool with_estimate, int n_threads) const {
+    // Runs every row to its end. leaves: (n, n_trees), where rows would end in each tree, or nothing: rows of the same leaf then
+    // come one after the other, since what they read is still in the cache, and their ways are not searched again.
+    // -> (label (n), is_complete (n), estimate (n, channels) or None, mask (n, m))
+    nb::tuple evaluate(AnyMatrix x_array, const Policy& policy, bool with_estimate, int n_threads, const std::optional<Matrix<int32_t>>& leaves) const {
         const StridedMatrix x = checked(x_array);
+        const int32_t* ends = checked(leaves, x.n_rows);
         const size_t n = x.n_rows, m = trees_.n_features, k = trees_.n_channels;
         std::vector<int32_t> label(n);
         std::vector<uint8_t> is_complete(n), mask(n * m, 0);
         std::vector<double> estimates(with_estimate ? n * k : 0);
         {
             nb::gil_scoped_release release;
-            for_rows(x, policy, n_threads, [&](size_t row, RowRun& run, auto&& buy_next) {
+            for_rows(x, ends, policy, n_threads, [&](size_t row, RowRun& run, auto&& buy_next) {
                 for (int32_t f = buy_next(); f >= 0; f = buy_next()) mask[row * m + static_cast<size_t>(f)] = 1;
                 label[row] = run.answer();
                 is_complete[row] = !run.has_waiting_trees();
@@ -93,7 +104,7 @@ class Acquirer {
         std::vector<int32_t> labels(x.n_rows * n_levels, -1);
         {
             nb::gil_scoped_release release;
-            for_rows(x, policy, n_threads, [&](size_t row, RowRun& run, auto&& buy_next) {
+            for_rows(x, nullptr, policy, n_threads, [&](size_t row, RowRun& run, auto&& buy_next) {
                 size_t reached = 0;
                 do {
                     if (run.is_over() || reached == n_levels || run.confidence() < level[reached]) continue;
@@ -113,15 +124,35 @@ class Acquirer {
         return matrix;
     }
 
-    // Calls use(row, run, buy_next) for every row; buy_next() buys the next feature and names it, -1 at the end. A value is read
-    // when it is bought, not before.
+    // -> (n, n_trees), or nullptr
+    const int32_t* checked(const std::optional<Matrix<int32_t>>& leaves, size_t n_rows) const {
+        if (!leaves) return nullptr;
+        if (leaves->shape(0) != n_rows || leaves->shape(1) != trees_.n_trees) throw std::invalid_argument("Acquirer: leaves of other rows or trees");
+        return leaves->data();
+    }
+
+    // Rows in the order of their leaves in the first tree.
+    std::vector<size_t> rows_by_leaf(const int32_t* leaves, size_t n_rows) const {
+        std::vector<size_t> rows(n_rows);
+        std::iota(rows.begin(), rows.end(), size_t{0});
+        if (leaves && trees_.n_trees > 0)
+            std::sort(rows.begin(), rows.end(), [&](size_t a, size_t b) {
+                return std::make_pair(leaves[a * trees_.n_trees], a) < std::make_pair(leaves[b * trees_.n_trees], b);
+            });
+        return rows;
+    }
+
+    // Calls use(row, run, buy_next) for every row; buy_next() buys the next feature and names it, -1 at the end.
     template <class Use>
-    void for_rows(const StridedMatrix& x, const Policy& policy, int n_threads, Use&& use) const {
-        const RowRun start(trees_, prices_, policy);
+    void for_rows(const StridedMatrix& x, const int32_t* leaves, const Policy& policy, int n_threads, Use&& use) const {
+        const RowRun start(trees_, sets(), prices_, policy);
+        const std::vector<size_t> rows = rows_by_leaf(leaves, x.n_rows);
         parallel_for((x.n_rows + kRowsPerTask - 1) / kRowsPerTask, n_threads, [&](size_t task) {
             RowRun run = start;
-            for (size_t row = task * kRowsPerTask; row < std::min(x.n_rows, (task + 1) * kRowsPerTask); ++row) {
-                run = start;
+            for (size_t a = task * kRowsPerTask; a < std::min(x.n_rows, (task + 1) * kRowsPerTask); ++a) {
+                const size_t row = rows[a];
+                run.restart(start);
+                if (leaves) run.foresee(stops_, leaves + row * trees_.n_trees);
                 use(row, run, [&] {
                     const int32_t f = run.next();
                     if (f >= 0) run.buy(f, trees_.code(static_cast<size_t>(f), value(x, row, static_cast<size_t>(f))));
@@ -140,13 +171,15 @@ class Acquirer {
     Reachable trees_;
     TickPrices prices_;
     std::vector<double> base_;
+    std::unique_ptr<const LeafSets> sets_;
+    Stops stops_;
 };
 
 // One row in progress, for Python. Features and values are checked there.
 class Run {
   public:
     Run(const Acquirer& acquirer, const Policy& policy)
-        : acquirer_(acquirer), policy_(policy), run_(acquirer.trees(), acquirer.prices(), policy_) {}
+        : acquirer_(acquirer), policy_(policy), run_(acquirer.trees(), acquirer.sets(), acquirer.prices(), policy_) {}
     Run(const Run&) = delete;  // run_ points at policy_
     Run& operator=(const Run&) = delete;
 
@@ -219,7 +252,8 @@ void bind_acquisition(nb::module_& m) {
              nb::arg("category_set"), nb::arg("category_sets"), nb::arg("values"), nb::arg("base"), nb::arg("node_weight"),
              nb::arg("own_ticks"), nb::arg("shared_ticks"), nb::arg("group_offsets"), nb::arg("group_ids"),
              nb::arg("only_lead"))
-        .def("evaluate", &Acquirer::evaluate, nb::arg("x"), nb::arg("policy"), nb::arg("with_estimate"), nb::arg("n_threads") = 1)
+        .def("evaluate", &Acquirer::evaluate, nb::arg("x"), nb::arg("policy"), nb::arg("with_estimate"), nb::arg("n_threads") = 1,
+             nb::arg("leaves") = nb::none())
         .def("labels_at", &Acquirer::labels_at, nb::arg("x"), nb::arg("policy"), nb::arg("confidences"), nb::arg("n_threads") = 1);
     nb::class_<Run>(m, "Run")
         .def(nb::init<const Acquirer&, const Policy&>(), nb::arg("acquirer"), nb::arg("policy"), nb::keep_alive<1, 2>())

@@ -119,17 +119,18 @@ nb::tuple find_bins(Vector<double> sorted, size_t max_bins) {
 }
 
 // A categorical column holds the number of the category.
-void copy_categories(const double* x /* IN */, size_t n, uint8_t* code /* OUT */) {
+template <class Number>
+void copy_categories(const Number* x /* IN */, size_t n, uint8_t* code /* OUT */) {
     for (size_t i = 0; i < n; ++i) code[i] = std::isnan(x[i]) ? kMissing : static_cast<uint8_t>(x[i]);
 }
 
 template <class T>
-void bin_block(const StridedMatrix& x, size_t f, size_t begin, size_t end, const SearchTable& edges, bool categorical,
+void bin_block(const StridedMatrix& x, size_t f, size_t begin, size_t end, const SearchTable<Compared<T>>& edges, bool categorical,
                const Kernels& kernels, uint8_t* codes /* OUT, of this feature */) {
-    double values[kReadRows];
+    Compared<T> values[kReadRows];
     for (size_t i = begin; i < end; i += kReadRows) {
         const size_t n = std::min(kReadRows, end - i);
-        for (size_t j = 0; j < n; ++j) values[j] = static_cast<double>(x.at<T>(i + j, f));
+        for (size_t j = 0; j < n; ++j) values[j] = static_cast<Compared<T>>(x.at<T>(i + j, f));
         if (categorical)
             copy_categories(values, n, codes + i);
         else
@@ -150,15 +151,16 @@ void bin_columns(AnyMatrix x_array, Vector<double> edges, Vector<int64_t> edge_o
     uint8_t* code = codes.data();
     nb::gil_scoped_release release;
     const Kernels& kernels = *find_kernels("auto");
-    std::vector<SearchTable> tables;
-    for (size_t f = 0; f < n_features; ++f) tables.emplace_back(edge + offset[f], edge + offset[f + 1]);
     const size_t n_blocks = (n_rows + kBlockRows - 1) / kBlockRows;
-    parallel_for(n_blocks, n_threads, [&](size_t block) {
-        const size_t begin = block * kBlockRows, end = std::min(n_rows, begin + kBlockRows);
-        for (size_t f = 0; f < n_features; ++f)
-            x.with_type([&](auto type) {
-                bin_block<decltype(type)>(x, f, begin, end, tables[f], categorical[f] != 0, kernels, code + f * n_rows);
-            });
+    x.with_type([&](auto type) {
+        using T = decltype(type);
+        std::vector<SearchTable<Compared<T>>> tables;
+        for (size_t f = 0; f < n_features; ++f) tables.emplace_back(edge + offset[f], edge + offset[f + 1]);
+        parallel_for(n_blocks, n_threads, [&](size_t block) {
+            const size_t begin = block * kBlockRows, end = std::min(n_rows, begin + kBlockRows);
+            for (size_t f = 0; f < n_features; ++f)
+                bin_block<T>(x, f, begin, end, tables[f], categorical[f] != 0, kernels, code + f * n_rows);
+        });
     });
 }
 

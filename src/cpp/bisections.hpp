@@ -19,19 +19,22 @@ struct Bisections {
     std::vector<double> left_above, right_below;  // F(left) just behind the crossing, F(right) just before it
     Sides sides;                                  // of the probes
 
-    size_t size() const { return features.size(); }
+    size_t size() const { return n_; }
 
-    void clear() {
-        features.clear();
-        notes.clear();
-        n_thresholds.clear();
+    // Forgets all features; at most this many are to come.
+    void clear(size_t most) {
+        n_ = 0;
+        if (features.size() >= most) return;
+        features.resize(most);
+        notes.resize(most);
+        n_thresholds.resize(most);
     }
 
     // Features come sorted: those with many thresholds first.
     void add(uint32_t feature, int thresholds, size_t note) {
-        features.push_back(feature);
-        notes.push_back(note);
-        n_thresholds.push_back(thresholds);
+        features[n_] = feature;
+        notes[n_] = note;
+        n_thresholds[n_++] = thresholds;
     }
 
     // nothing: the impurity of a side that no threshold gives, so that it gains nothing.
@@ -44,6 +47,12 @@ struct Bisections {
         left_above.assign(padded, nothing);
         right_below.assign(padded, nothing);
         probe.resize(padded);
+    }
+
+    // For whoever finds all results at once.
+    void expect_results() {
+        for (auto* results : {&below, &left_above, &right_below})
+            if (results->size() < size()) results->resize(size());
     }
 
     // The largest power of two that is needed: thresholds -1 .. n - 1 are told apart by steps up to it.
@@ -61,6 +70,9 @@ struct Bisections {
             probe[n] = static_cast<uint8_t>(static_cast<int>(std::min(below[n] + step, last[n])));
         return n;
     }
+
+  private:
+    size_t n_ = 0;
 };
 
 }  // namespace frugal

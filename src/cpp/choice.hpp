@@ -87,7 +87,8 @@ class Gains {
 // The best split of a node so far. Offer the best split of each feature, in any order.
 class Choice {
   public:
-    Choice(Objective objective, double tradeoff) : objective_(objective), tradeoff_(tradeoff) {}
+    Choice(Objective objective, double tradeoff, bool at_a_loss = false)
+        : objective_(objective), tradeoff_(tradeoff), at_a_loss_(at_a_loss) {}
 
     void offer(double price, const Split& split) {
         if (objective_ == Objective::risk)
@@ -104,7 +105,7 @@ class Choice {
     }
 
     const Split* result() const {
-        if (found_ && (objective_ == Objective::risk || key_ > 0 || best_is_free_)) return &best_;
+        if (found_ && (objective_ == Objective::risk || key_ > 0 || best_is_free_ || at_a_loss_)) return &best_;
         return free_found_ ? &best_free_ : nullptr;
     }
 
@@ -139,6 +140,7 @@ class Choice {
 
     Objective objective_;
     double tradeoff_;
+    bool at_a_loss_;
     bool found_ = false, best_is_free_ = false, free_found_ = false;
     double key_ = 0, free_key_ = 0;  // risk (smaller is better) or score (larger is better)
     Split best_, best_free_;

@@ -13,11 +13,14 @@
 #include <cstdint>
 #include <limits>
 #include <numeric>
+#include <type_traits>
 #include <vector>
 
+#include "aligned_array.hpp"
 #include "columns.hpp"
 #include "kernels.hpp"
 #include "search_table.hpp"
+#include "threshold_ranks.hpp"
 
 namespace frugal {
 
@@ -39,7 +42,7 @@ template <class Code>
 class Block {
   public:
     Block(size_t n_rows, size_t n_features, size_t n_words)
-        : stride_(n_rows), n_words_(n_words), codes_(n_rows * n_features + kPadding), all_(n_rows), path_(n_words, 0) {
+        : stride_((n_rows + 63) / 64 * 64), n_words_(n_words), codes_(stride_ * n_features + kPadding), all_(n_rows), path_(n_words, 0) {
         std::iota(all_.begin(), all_.end(), BlockRow{0});
         for (auto& buffer : parted_) buffer.resize(n_rows + kListPadding);
     }
@@ -75,7 +78,7 @@ class Block {
     static constexpr size_t kListPadding = 32;  // Kernels::list_bits writes a little more
 
     size_t stride_, n_words_;
-    std::vector<Code> codes_;  // (n_features, n_rows)
+    AlignedArray<Code> codes_;  // (n_features, stride)
     std::vector<BlockRow> all_, parted_[2];
     std::vector<uint64_t> sets_, path_;
 };
@@ -97,24 +100,11 @@ struct TreeArrays {
 // Of each feature its distinct thresholds, sorted.
 using Thresholds = std::vector<std::vector<double>>;
 
-inline void sort_distinct(std::vector<double>& values) {
-    std::sort(values.begin(), values.end());
-    values.erase(std::unique(values.begin(), values.end()), values.end());
-}
-
-// Most thresholds occur many times: duplicates go whenever they might have become half, and memory stays small.
-inline Thresholds collect_thresholds(const TreeArrays& trees) {
-    Thresholds found(trees.n_features);
-    std::vector<size_t> full(trees.n_features, 1024);
-    for (size_t i = 0; i < trees.n_nodes; ++i) {
-        if (trees.feature[i] < 0 || trees.set_of(i) >= 0) continue;
-        const auto f = static_cast<size_t>(trees.feature[i]);
-        found[f].push_back(trees.threshold[i]);
-        if (found[f].size() < full[f]) continue;
-        sort_distinct(found[f]);
-        full[f] = std::max<size_t>(1024, 2 * found[f].size());
-    }
-    for (auto& values : found) sort_distinct(values);
+// Of each feature the ranks of its thresholds.
+inline std::vector<ThresholdRanks> collect_thresholds(const TreeArrays& trees) {
+    std::vector<ThresholdRanks> found(trees.n_features);
+    for (size_t i = 0; i < trees.n_nodes; ++i)
+        if (trees.feature[i] >= 0 && trees.set_of(i) < 0) found[static_cast<size_t>(trees.feature[i])].insert(trees.threshold[i]);
     return found;
 }
 
@@ -130,7 +120,7 @@ inline size_t largest_code(const TreeArrays& trees, const Thresholds& thresholds
 template <class Code>
 class CodedTrees {
     static constexpr bool is_byte = sizeof(Code) == 1;
-    static constexpr size_t kReadRows = 64;  // rows that stay in the cache while their columns are read
+    static constexpr size_t kReadRows = is_byte ? 256 : 64;  // rows that stay in the cache while their columns are read
     static constexpr Code kMissingCode = std::numeric_limits<Code>::max();  // larger than every limit, and + 1 wraps to 0
 
   public:
@@ -140,13 +130,12 @@ class CodedTrees {
 
     static bool can_hold(size_t largest_code) { return largest_code < kMissingCode; }
 
-    CodedTrees(const TreeArrays& trees, Thresholds&& thresholds)
+    CodedTrees(const TreeArrays& trees, const std::vector<ThresholdRanks>& ranks, Thresholds&& thresholds)
         : thresholds_(std::move(thresholds)), is_category_(trees.n_features, 0), set_words_(trees.set_words) {
         nodes_.resize(trees.n_nodes);
         limits_.resize(trees.n_nodes);
-        for (size_t i = 0; i < trees.n_nodes; ++i) add_node(trees, i);
+        for (size_t i = 0; i < trees.n_nodes; ++i) add_node(trees, ranks, i);
         if (!set_of_.empty()) sets_.assign(trees.category_sets, trees.category_sets + trees.n_sets * set_words_);
-        if constexpr (is_byte) tables_.resize(trees.n_features);
         for (size_t f = 0; f < trees.n_features; ++f) {
             if (is_category_[f] || !thresholds_[f].empty()) used_.push_back(f);
             prepare_search(f);
@@ -155,13 +144,14 @@ class CodedTrees {
 
     // Writes the codes of the rows [begin, begin + n).
     void read(const StridedMatrix& x, size_t begin, size_t n, const Kernels& kernels, Workspace& block /* OUT */) const {
-        double values[kReadRows] = {};
         x.with_type([&](auto type) {
             using T = decltype(type);
+            using Number = std::conditional_t<is_byte, Compared<T>, double>;
+            Number values[kReadRows] = {};
             for (size_t first = 0; first < n; first += kReadRows) {
                 const size_t some = std::min(kReadRows, n - first);
                 for (const size_t f : used_) {
-                    for (size_t i = 0; i < some; ++i) values[i] = static_cast<double>(x.at<T>(begin + first + i, f));
+                    for (size_t i = 0; i < some; ++i) values[i] = static_cast<Number>(x.at<T>(begin + first + i, f));
                     if (is_category_[f])
                         code_categories(values, some, block.column(f) + first);
                     else
@@ -194,7 +184,7 @@ class CodedTrees {
     static constexpr uint32_t kLeaf = (uint32_t{1} << 30) - 1;
     static_assert(sizeof(Node) == 8);
 
-    void add_node(const TreeArrays& trees, size_t i) {
+    void add_node(const TreeArrays& trees, const std::vector<ThresholdRanks>& ranks, size_t i) {
         const auto right = static_cast<uint32_t>(trees.right[i]);
         if (trees.feature[i] < 0) {
             nodes_[i] = {right, kLeaf, 0, 0};
@@ -209,8 +199,7 @@ class CodedTrees {
             set_of_[i] = trees.set_of(i);
             return;
         }
-        const auto place = std::lower_bound(thresholds_[f].begin(), thresholds_[f].end(), trees.threshold[i]) - thresholds_[f].begin();
-        limits_[i] = static_cast<Code>(static_cast<size_t>(place) + missing_left);
+        limits_[i] = static_cast<Code>(ranks[f].rank_of(trees.threshold[i]) + missing_left);
     }
 
     // The least 2^b - 1 that is not smaller: a search of b halvings then needs no bounds.
@@ -222,15 +211,20 @@ class CodedTrees {
 
     void prepare_search(size_t f) {
         std::vector<double>& own = thresholds_[f];
-        if constexpr (is_byte)
-            tables_[f] = SearchTable(own.data(), own.data() + own.size());
-        else
+        if constexpr (is_byte) {
+            tables_.emplace_back(own.data(), own.data() + own.size());
+            float_tables_.emplace_back(own.data(), own.data() + own.size());
+        } else {
             own.resize(padded_size(own.size()), std::numeric_limits<double>::infinity());
+        }
     }
 
     // The number of thresholds below each of at most kReadRows values (the array is that long).
-    void code_numbers(size_t f, const double* values, size_t n, const Kernels& kernels, Code* codes /* OUT */) const {
-        if constexpr (is_byte) {
+    template <class Number>
+    void code_numbers(size_t f, const Number* values, size_t n, const Kernels& kernels, Code* codes /* OUT */) const {
+        if constexpr (std::is_same_v<Number, float>) {
+            float_tables_[f].search(kernels, values, n, codes);
+        } else if constexpr (is_byte) {
             tables_[f].search(kernels, values, n, codes);
         } else {
             const double* own = thresholds_[f].data();
@@ -242,9 +236,10 @@ class CodedTrees {
         }
     }
 
-    void code_categories(const double* values, size_t n, Code* codes /* OUT */) const {
+    template <class Number>
+    void code_categories(const Number* values, size_t n, Code* codes /* OUT */) const {
         for (size_t i = 0; i < n; ++i) {
-            const bool known = values[i] >= 0 && values[i] < static_cast<double>(64 * set_words_);  // anything else is missing
+            const bool known = values[i] >= 0 && values[i] < static_cast<Number>(64 * set_words_);  // anything else is missing
             codes[i] = known ? static_cast<Code>(values[i]) : kMissingCode;
         }
     }
@@ -329,7 +324,8 @@ class CodedTrees {
     std::vector<Node> nodes_;
     std::vector<Code> limits_;  // of each node: codes up to this go left (+ 1 where missing goes left)
     Thresholds thresholds_;     // of each feature, padded with infinity to 2^b - 1
-    std::vector<SearchTable> tables_;  // the same for bytes
+    std::vector<SearchTable<double>> tables_;  // the same for bytes
+    std::vector<SearchTable<float>> float_tables_;
     std::vector<uint8_t> is_category_;
     std::vector<size_t> used_;  // features that some node reads
     size_t set_words_ = 0;

@@ -111,14 +111,20 @@ void give_back_memory() {
 #endif
 }
 
+// What rows are drawn by, or nullptr: all alike.
+const double* cumulative_for(size_t n_rows, const std::optional<Vector<double>>& cumulative_draw_weights) {
+    if (!cumulative_draw_weights) return nullptr;
+    if (cumulative_draw_weights->shape(0) != n_rows) throw std::invalid_argument("draw weights and rows have different sizes");
+    return cumulative_draw_weights->data();
+}
+
 // -> (arrays, interrupted)
 nb::tuple grow_trees(TrainingSet& set, const GrowParams& params, const Costs& costs, const ImpuritySpec& impurity,
                      Vector<uint64_t> seeds, std::optional<Vector<double>> cumulative_draw_weights, int n_threads,
                      const std::string& isa, const std::string& engine, nb::object on_progress, bool with_gains) {
     const Kernels* kernels = find_kernels(isa.c_str());
     if (!kernels) throw std::invalid_argument("this machine cannot run the instruction set '" + isa + "'");
-    if (cumulative_draw_weights && cumulative_draw_weights->shape(0) != set.data.n_rows)
-        throw std::invalid_argument("grow_trees: arrays of different sizes");
+    const double* cumulative = cumulative_for(set.data.n_rows, cumulative_draw_weights);
     if (engine != "auto" && engine != "bisection" && engine != "histogram")
         throw std::invalid_argument("unknown engine '" + engine + "'; expected 'auto', 'bisection' or 'histogram'");
     const bool bisect = engine != "histogram" && can_bisect(set.data, params, costs.table);
@@ -126,7 +132,6 @@ nb::tuple grow_trees(TrainingSet& set, const GrowParams& params, const Costs& co
         throw std::invalid_argument("bisection needs an admissible impurity, minimax splits, unit weights and charges by path or always");
     Impurities impurities;
     const Job job{set, params, costs.table, *kernels, bisect};
-    const double* cumulative = cumulative_draw_weights ? cumulative_draw_weights->data() : nullptr;
     const auto draws = [&](uint64_t seed) {
         return params.bootstrap ? bootstrap_draws(seed, set.data.n_rows, cumulative)
                                 : std::vector<uint16_t>(set.data.n_rows, 1);
@@ -164,13 +169,18 @@ nb::tuple grow_trees(TrainingSet& set, const GrowParams& params, const Costs& co
 void bind_growing(nb::module_& m) {
     nb::enum_<Splitting>(m, "Splitting").value("minimax", Splitting::minimax).value("expected", Splitting::expected);
     nb::enum_<Objective>(m, "Objective").value("risk", Objective::risk).value("penalized", Objective::penalized);
-    nb::enum_<Charge>(m, "Charge").value("always", Charge::always).value("path", Charge::path).value("forest", Charge::forest);
+    nb::enum_<Charge>(m, "Charge")
+        .value("always", Charge::always)
+        .value("path", Charge::path)
+        .value("forest", Charge::forest)
+        .value("ledger", Charge::ledger);
 
     nb::class_<GrowParams>(m, "GrowParams")
         .def(nb::init<>())
         .def_rw("splitting", &GrowParams::splitting)
         .def_rw("objective", &GrowParams::objective)
         .def_rw("tradeoff", &GrowParams::tradeoff)
+        .def_rw("at_a_loss", &GrowParams::at_a_loss)
         .def_rw("max_depth", &GrowParams::max_depth)
         .def_rw("max_features", &GrowParams::max_features)
         .def_rw("skip_constants", &GrowParams::skip_constants)
@@ -193,6 +203,7 @@ void bind_growing(nb::module_& m) {
         .def(nb::init<Vector<double>, Vector<double>, Vector<int64_t>, Vector<int32_t>>(), nb::arg("own"), nb::arg("shared"),
              nb::arg("group_offsets"), nb::arg("group_ids"))
         .def("set_paid", &Costs::set_paid, nb::arg("paid"), nb::arg("paid_groups"))
+        .def("set_ledger", &Costs::set_ledger, nb::arg("ledger"))
         .def_prop_rw("charge", [](Costs& c) { return c.table.charge; }, [](Costs& c, Charge v) { c.table.charge = v; })
         .def_prop_rw("repeat_charge", [](Costs& c) { return c.table.repeat_charge; }, [](Costs& c, double v) { c.table.repeat_charge = v; })
         .def_prop_rw("max_tree_cost", [](Costs& c) { return c.table.max_tree_cost; }, [](Costs& c, double v) { c.table.max_tree_cost = v; })
@@ -212,15 +223,19 @@ void bind_growing(nb::module_& m) {
           nb::arg("isa") = "auto", nb::arg("engine") = "auto", nb::arg("on_progress").none() = nb::none(),
           nb::arg("with_gains") = false,
           "Grow one tree per seed -> (dict of arrays, whether Ctrl-C cut it short).");
-    m.def("bootstrap_draws", [](uint64_t seed, size_t n_rows) { return to_numpy(bootstrap_draws(seed, n_rows, nullptr)); },
-          nb::arg("seed"), nb::arg("n_rows"), "How often the bootstrap of a tree's seed draws each row.");
-    m.def("in_bag", [](Vector<uint64_t> seeds, size_t n_rows) {
+    m.def("bootstrap_draws", [](uint64_t seed, size_t n_rows, std::optional<Vector<double>> cumulative_draw_weights) {
+        return to_numpy(bootstrap_draws(seed, n_rows, cumulative_for(n_rows, cumulative_draw_weights)));
+    }, nb::arg("seed"), nb::arg("n_rows"), nb::arg("cumulative_draw_weights").none() = nb::none(),
+          "How often the bootstrap of a tree's seed draws each row.");
+    m.def("in_bag", [](Vector<uint64_t> seeds, size_t n_rows, std::optional<Vector<double>> cumulative_draw_weights) {
+        const double* cumulative = cumulative_for(n_rows, cumulative_draw_weights);
         std::vector<uint8_t> in_bag;
         in_bag.reserve(seeds.shape(0) * n_rows);
         for (size_t t = 0; t < seeds.shape(0); ++t)
-            for (uint16_t draws : bootstrap_draws(seeds.data()[t], n_rows, nullptr)) in_bag.push_back(draws > 0);
+            for (uint16_t draws : bootstrap_draws(seeds.data()[t], n_rows, cumulative)) in_bag.push_back(draws > 0);
         return to_numpy(std::move(in_bag), {seeds.shape(0), n_rows});
-    }, nb::arg("seeds"), nb::arg("n_rows"), "Which rows the bootstrap of each tree has drawn, (n_trees, n_rows).");
+    }, nb::arg("seeds"), nb::arg("n_rows"), nb::arg("cumulative_draw_weights").none() = nb::none(),
+          "Which rows the bootstrap of each tree has drawn, (n_trees, n_rows).");
     m.def("instruction_sets", [] {
         std::vector<std::string> names;
         for (const char* name : {"portable", "baseline", "avx2", "avx512"})

@@ -226,7 +226,7 @@ class HistogramGrower {
             node.histogram = new_histogram();
             count_all(node, *node.histogram);
         }
-        Choice choice(params_.objective, params_.tradeoff);
+        Choice choice(params_.objective, params_.tradeoff, params_.at_a_loss);
         if (samples_features_)
             search_sampled(choice, node);
         else

@@ -41,15 +41,25 @@ struct Kernels {
     // A probe past the last threshold says nothing.
     void (*advance_bisections)(const double* left_value, const double* right_value, const double* last, size_t n, int step,
                                double* below, double* left_above, double* right_below);
+    // Bisects n columns of a small node without missing values, as count_small_many and advance_bisections do step by step, for
+    // F = sum over i != j of n_i n_j; nullptr where it is not worth having. n_thresholds do not rise.
+    // A side that no threshold gives has F(node).                                                OUT below, left_above, right_below (n)
+    void (*bisect_small_pairs)(const uint8_t* base, size_t stride, const uint32_t* features, const int* n_thresholds, size_t n,
+                               uint64_t rows, const uint64_t* class_rows, int k, double* below, double* left_above,
+                               double* right_below);
     // Least and largest of uint8(code + shift).
     void (*range)(const uint8_t* column, size_t n, uint8_t shift, uint8_t* least, uint8_t* largest);
     // Parts a set of rows, bits of (n / 64, rounded up): those with a code <= t go to `left`, the others stay. Returns how many went.
     uint32_t (*part_bits)(const uint8_t* column, size_t n, uint8_t shift, uint8_t t, uint64_t* rows, uint64_t* left);
     // The places of the bits, in order.                                                          OUT places, and up to 31 more
     void (*list_bits)(const uint64_t* bits, size_t n_words, uint16_t* places);
+    // Copies from[places[i]], where no place is before another and offsets[i] is the last byte of places[i] - the first place of
+    // the same 64.                                                                               OUT to (n), and up to 63 more
+    void (*take_in_order)(const uint8_t* from, const uint32_t* places, const uint8_t* offsets, size_t n, uint8_t* to);
     // How many numbers of a SearchTable are below each x, 255 for NaN: 16 sorted numbers, or the last ones of 16 runs of 16
     // and then these runs.                                                                       OUT codes (n)
     void (*count_below)(const double* numbers, bool is_wide, const double* x, size_t n, uint8_t* codes);
+    void (*count_below_float)(const float* numbers, bool is_wide, const float* x, size_t n, uint8_t* codes);
 };
 
 // The kernels called `name` ("portable", "baseline", "avx2", "avx512"), or the best this machine has for "auto".

@@ -120,13 +120,19 @@ void list_bits(const uint64_t* bits, size_t n_words, uint16_t* places) {
         for (uint64_t word = bits[w]; word; word &= word - 1) *places++ = static_cast<uint16_t>(64 * w + static_cast<size_t>(lowest_bit(word)));
 }
 
-int below(const double* numbers, double x) {
+void take_in_order(const uint8_t* from, const uint32_t* places, const uint8_t*, size_t n, uint8_t* to) {
+    for (size_t i = 0; i < n; ++i) to[i] = from[places[i]];
+}
+
+template <class Number>
+int below(const Number* numbers, Number x) {
     int found = 0;
     for (int i = 0; i < kSearchWidth; ++i) found += numbers[i] < x;
     return found;
 }
 
-void count_below(const double* numbers, bool is_wide, const double* x, size_t n, uint8_t* codes) {
+template <class Number>
+void count_below(const Number* numbers, bool is_wide, const Number* x, size_t n, uint8_t* codes) {
     for (size_t i = 0; i < n; ++i) {
         const int run = is_wide ? kSearchWidth * below(numbers, x[i]) : 0;
         const int found = run + below(numbers + (is_wide ? kSearchWidth + run : 0), x[i]);
@@ -136,6 +142,6 @@ void count_below(const double* numbers, bool is_wide, const double* x, size_t n,
 
 }  // namespace
 
-const Kernels kPortableKernels = {InstructionSet::portable, count_by_class, mark_le, partition, mark_le_small, count_small, count_small_many, count_by_class_many, advance_bisections, range, part_bits, list_bits, count_below};
+const Kernels kPortableKernels = {InstructionSet::portable, count_by_class, mark_le, partition, mark_le_small, count_small, count_small_many, count_by_class_many, advance_bisections, nullptr, range, part_bits, list_bits, take_in_order, count_below<double>, count_below<float>};
 
 }  // namespace frugal

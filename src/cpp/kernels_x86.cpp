@@ -16,6 +16,52 @@ namespace {
 
 inline uint64_t first_bits(size_t n) { return n >= 64 ? ~uint64_t{0} : (uint64_t{1} << n) - 1; }
 
+// The rows of a small node by class, and how many pairs of rows of different classes there are on both sides of a split. K:
+// number of classes if it is known when compiling, or 0.
+template <int K>
+struct SmallClasses {
+    const uint64_t* rows;
+    const int* sizes;
+    int k;
+
+    struct Pairs {
+        int left, right;  // twice the number of pairs
+    };
+
+    FRUGAL_AVX2 Pairs split(uint64_t left_rows) const {
+        if constexpr (K == 2) {
+            const auto a = static_cast<int>(_mm_popcnt_u64(left_rows & rows[0])), b = static_cast<int>(_mm_popcnt_u64(left_rows & rows[1]));
+            return {2 * a * b, 2 * (sizes[0] - a) * (sizes[1] - b)};
+        }
+        // Pairs of equal classes are left out of all pairs.
+        int left = 0, right = 0, left_equal = 0, right_equal = 0;
+        for (int c = 0; c < k; ++c) {
+            const auto a = static_cast<int>(_mm_popcnt_u64(left_rows & rows[c])), b = sizes[c] - a;
+            left += a;
+            right += b;
+            left_equal += a * a;
+            right_equal += b * b;
+        }
+        return {left * left - left_equal, right * right - right_equal};
+    }
+};
+
+// Bisections of several columns in step: each waits for its last comparison, and another can go on meanwhile.
+constexpr size_t kBisectedTogether = 4;
+
+// A place past the last threshold has all rows on the left, and so is behind the crossing.
+struct SmallBisection {
+    int below, left_above, right_below;
+
+    // With masks, since gcc makes branches of conditions, and these cannot be guessed.
+    FRUGAL_AVX2 void advance(int left, int right, int step) {
+        const int before = -static_cast<int>(left < right);
+        below += step & before;
+        left_above ^= (left_above ^ left) & ~before;
+        right_below ^= (right_below ^ right) & before;
+    }
+};
+
 // ---------------------------------------------------------------- SSE2
 
 SSE2 uint64_t sse2_mark64(const uint8_t* column, uint8_t shift, uint8_t t) {
@@ -114,6 +160,24 @@ SSE2 uint32_t sse2_below(const double* numbers, double x) {
 
 SSE2 void sse2_count_below(const double* numbers, bool is_wide, const double* x, size_t n, uint8_t* codes) {
     const double* runs = numbers + (is_wide ? kSearchWidth : 0);
+    for (size_t i = 0; i < n; ++i) {
+        const uint32_t run = is_wide ? kSearchWidth * sse2_below(numbers, x[i]) : 0;
+        const uint32_t found = run + sse2_below(runs + run, x[i]);
+        codes[i] = x[i] == x[i] ? static_cast<uint8_t>(found) : kNotANumber;
+    }
+}
+
+SSE2 uint32_t sse2_below(const float* numbers, float x) {
+    const __m128 value = _mm_set1_ps(x);
+    __m128i found = _mm_setzero_si128();  // minus the number of those below, in four parts
+    for (int i = 0; i < kSearchWidth; i += 4)
+        found = _mm_add_epi32(found, _mm_castps_si128(_mm_cmplt_ps(_mm_loadu_ps(numbers + i), value)));
+    found = _mm_add_epi32(found, _mm_unpackhi_epi64(found, found));
+    return static_cast<uint32_t>(-(_mm_cvtsi128_si32(found) + _mm_cvtsi128_si32(_mm_shuffle_epi32(found, 1))));
+}
+
+SSE2 void sse2_count_below_float(const float* numbers, bool is_wide, const float* x, size_t n, uint8_t* codes) {
+    const float* runs = numbers + (is_wide ? kSearchWidth : 0);
     for (size_t i = 0; i < n; ++i) {
         const uint32_t run = is_wide ? kSearchWidth * sse2_below(numbers, x[i]) : 0;
         const uint32_t found = run + sse2_below(runs + run, x[i]);
@@ -278,6 +342,22 @@ AVX2 void avx2_count_below(const double* numbers, bool is_wide, const double* x,
     }
 }
 
+AVX2 uint32_t avx2_below(const float* numbers, float x) {
+    const __m256 value = _mm256_set1_ps(x);
+    const auto low = static_cast<uint32_t>(_mm256_movemask_ps(_mm256_cmp_ps(_mm256_loadu_ps(numbers), value, _CMP_LT_OQ)));
+    const auto high = static_cast<uint32_t>(_mm256_movemask_ps(_mm256_cmp_ps(_mm256_loadu_ps(numbers + 8), value, _CMP_LT_OQ)));
+    return static_cast<uint32_t>(_mm_popcnt_u32(low | high << 8));
+}
+
+AVX2 void avx2_count_below_float(const float* numbers, bool is_wide, const float* x, size_t n, uint8_t* codes) {
+    const float* runs = numbers + (is_wide ? kSearchWidth : 0);
+    for (size_t i = 0; i < n; ++i) {
+        const uint32_t run = is_wide ? kSearchWidth * avx2_below(numbers, x[i]) : 0;
+        const uint32_t found = run + avx2_below(runs + run, x[i]);
+        codes[i] = x[i] == x[i] ? static_cast<uint8_t>(found) : kNotANumber;
+    }
+}
+
 AVX2 void avx2_advance_bisections(const double* left_value, const double* right_value, const double* last, size_t n, int step,
                         double* below, double* left_above, double* right_below) {
     const __m256d stride = _mm256_set1_pd(step);
@@ -291,6 +371,55 @@ AVX2 void avx2_advance_bisections(const double* left_value, const double* right_
         _mm256_storeu_pd(right_below + i, _mm256_blendv_pd(_mm256_loadu_pd(right_below + i), right, before));
         _mm256_storeu_pd(below + i, _mm256_blendv_pd(from, place, before));
     }
+}
+
+template <size_t kTogether, int K>
+AVX2 void avx2_bisect_some(const uint8_t* base, size_t stride, const uint32_t* features, const int* n_thresholds,
+                             const SmallClasses<K>& classes, int nothing, double* below, double* left_above, double* right_below) {
+    SmallBisection each[kTogether];
+    const uint8_t* columns[kTogether];
+    for (size_t j = 0; j < kTogether; ++j) {
+        each[j] = {-1, nothing, nothing};
+        columns[j] = base + features[j] * stride;
+    }
+    int step = 1;
+    while (2 * step <= n_thresholds[0]) step *= 2;
+    for (; step >= 1; step /= 2)
+        for (size_t j = 0; j < kTogether; ++j) {
+            const auto pairs = classes.split(avx2_mark64(columns[j], 0, static_cast<uint8_t>(each[j].below + step)));
+            each[j].advance(pairs.left, pairs.right, step);
+        }
+    for (size_t j = 0; j < kTogether; ++j) {
+        below[j] = each[j].below;
+        left_above[j] = each[j].left_above;
+        right_below[j] = each[j].right_below;
+    }
+}
+
+template <int K>
+AVX2 void avx2_bisect_all(const uint8_t* base, size_t stride, const uint32_t* features, const int* n_thresholds, size_t n,
+                            const SmallClasses<K>& classes, double* below, double* left_above, double* right_below) {
+    const int nothing = classes.split(0).right;
+    size_t i = 0;
+    for (; i + kBisectedTogether <= n; i += kBisectedTogether)
+        avx2_bisect_some<kBisectedTogether>(base, stride, features + i, n_thresholds + i, classes, nothing, below + i, left_above + i, right_below + i);
+    for (; i < n; ++i)
+        avx2_bisect_some<1>(base, stride, features + i, n_thresholds + i, classes, nothing, below + i, left_above + i, right_below + i);
+}
+
+AVX2 void avx2_bisect_small_pairs(const uint8_t* base, size_t stride, const uint32_t* features, const int* n_thresholds, size_t n,
+                                    uint64_t rows, const uint64_t* class_rows, int k, double* below, double* left_above, double* right_below) {
+    uint64_t own[kSmallNode + 1];
+    int sizes[kSmallNode + 1], n_present = 0;
+    for (int c = 0; c < k; ++c) {
+        own[n_present] = rows & class_rows[c];
+        sizes[n_present] = static_cast<int>(_mm_popcnt_u64(own[n_present]));
+        n_present += sizes[n_present] > 0;  // so that 64 are enough
+    }
+    if (n_present == 2)
+        avx2_bisect_all<2>(base, stride, features, n_thresholds, n, {own, sizes, 2}, below, left_above, right_below);
+    else
+        avx2_bisect_all<0>(base, stride, features, n_thresholds, n, {own, sizes, n_present}, below, left_above, right_below);
 }
 
 AVX2 void avx2_range(const uint8_t* column, size_t n, uint8_t shift, uint8_t* least, uint8_t* largest) {
@@ -423,15 +552,31 @@ AVX512 uint32_t avx512_part_bits(const uint8_t* column, size_t n, uint8_t shift,
 }
 
 AVX512 void avx512_list_bits(const uint64_t* bits, size_t n_words, uint16_t* places) {
-    __m512i numbers = _mm512_cvtepu8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(kFirstNumbers)));
-    const __m512i next = _mm512_set1_epi16(32);
-    for (size_t w = 0; w < n_words; ++w)
-        for (int half = 0; half < 2; ++half) {
+    const __m512i numbers = _mm512_cvtepu8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(kFirstNumbers)));
+    for (size_t w = 0; w < n_words; ++w) {
+        if (bits[w] == 0) continue;  // neighbouring rows are often alike, and go the same way
+        for (size_t half = 0; half < 2; ++half) {
             const auto word = static_cast<uint32_t>(bits[w] >> (32 * half));
-            _mm512_storeu_si512(places, _mm512_maskz_compress_epi16(word, numbers));
+            const __m512i these = _mm512_add_epi16(numbers, _mm512_set1_epi16(static_cast<short>(64 * w + 32 * half)));
+            _mm512_storeu_si512(places, _mm512_maskz_compress_epi16(word, these));
             places += _mm_popcnt_u32(word);
-            numbers = _mm512_add_epi16(numbers, next);
         }
+    }
+}
+
+// 64 rows of a bootstrap sample rarely reach over more than 128 rows: two registers hold them all.
+AVX512 void avx512_take_in_order(const uint8_t* from, const uint32_t* places, const uint8_t* offsets, size_t n, uint8_t* to) {
+    for (size_t i = 0; i < n; i += 64) {
+        const size_t upto = std::min(n, i + 64);
+        if (places[upto - 1] - places[i] < 128) {
+            const uint8_t* first = from + places[i];
+            const __m512i found = _mm512_permutex2var_epi8(_mm512_loadu_si512(first), _mm512_loadu_si512(offsets + i),
+                                                           _mm512_loadu_si512(first + 64));
+            _mm512_storeu_si512(to + i, found);
+        } else {
+            for (size_t j = i; j < upto; ++j) to[j] = from[places[j]];
+        }
+    }
 }
 
 AVX512 uint32_t avx512_below(const double* numbers, double x) {
@@ -450,6 +595,59 @@ AVX512 void avx512_count_below(const double* numbers, bool is_wide, const double
     }
 }
 
+// How many of 16 sorted numbers are below each x, at most 15: four halvings.
+AVX512 __m512i avx512_below16(__m512 numbers, __m512 x) {
+    __m512i found = _mm512_setzero_si512();
+    for (int half = 8; half >= 1; half /= 2) {
+        const __m512i place = _mm512_add_epi32(found, _mm512_set1_epi32(half - 1));
+        const __m512 middle = _mm512_maskz_permutexvar_ps(0xFFFF, place, numbers);  // without maskz gcc 12 warns
+        const __mmask16 behind = _mm512_cmp_ps_mask(middle, x, _CMP_LT_OQ);
+        found = _mm512_mask_add_epi32(found, behind, found, _mm512_set1_epi32(half));
+    }
+    return found;
+}
+
+// codes: those of up to 16 values, where NaN is below everything so far.
+AVX512 void avx512_mark_nan(__mmask16 some, __m512 values, uint8_t* codes) {
+    const __mmask16 not_numbers = _mm512_mask_cmp_ps_mask(some, values, values, _CMP_UNORD_Q);
+    if (not_numbers) _mm_mask_storeu_epi8(codes, not_numbers, _mm_set1_epi8(static_cast<char>(kNotANumber)));
+}
+
+AVX512 void avx512_count_below_16(const float* numbers, const float* x, size_t n, uint8_t* codes) {
+    const __m512 all = _mm512_loadu_ps(numbers), last = _mm512_set1_ps(numbers[15]);
+    for (size_t i = 0; i < n; i += 16) {
+        const auto some = static_cast<__mmask16>(first_bits(n - i));
+        const __m512 values = _mm512_maskz_loadu_ps(some, x + i);
+        const __m512i found = avx512_below16(all, values);
+        const __mmask16 behind = _mm512_cmp_ps_mask(last, values, _CMP_LT_OQ);
+        _mm_mask_storeu_epi8(codes + i, some, _mm512_maskz_cvtepi32_epi8(some, _mm512_mask_add_epi32(found, behind, found, _mm512_set1_epi32(1))));
+        avx512_mark_nan(some, values, codes + i);
+    }
+}
+
+AVX512 void avx512_count_below_float(const float* numbers, bool is_wide, const float* x, size_t n, uint8_t* codes) {
+    if (!is_wide) return avx512_count_below_16(numbers, x, n, codes);
+    const __m512 ends = _mm512_loadu_ps(numbers);
+    const float* runs = numbers + kSearchWidth;
+    alignas(64) uint32_t run[64];
+    for (size_t begin = 0; begin < n; begin += 64) {
+        const size_t end = std::min(n, begin + 64);
+        for (size_t i = begin; i < end; i += 16) {
+            const __m512 values = _mm512_maskz_loadu_ps(static_cast<__mmask16>(first_bits(end - i)), x + i);
+            _mm512_store_si512(run + (i - begin), _mm512_maskz_slli_epi32(0xFFFF, avx512_below16(ends, values), 4));
+        }
+        for (size_t i = begin; i < end; ++i) {
+            const uint32_t first = run[i - begin];
+            const __mmask16 below = _mm512_cmp_ps_mask(_mm512_loadu_ps(runs + first), _mm512_set1_ps(x[i]), _CMP_LT_OQ);
+            codes[i] = static_cast<uint8_t>(first + static_cast<uint32_t>(_mm_popcnt_u32(_cvtmask16_u32(below))));
+        }
+        for (size_t i = begin; i < end; i += 16) {
+            const auto some = static_cast<__mmask16>(first_bits(end - i));
+            avx512_mark_nan(some, _mm512_maskz_loadu_ps(some, x + i), codes + i);
+        }
+    }
+}
+
 AVX512 void avx512_advance_bisections(const double* left_value, const double* right_value, const double* last, size_t n, int step,
                         double* below, double* left_above, double* right_below) {
     const __m512d stride = _mm512_set1_pd(step);
@@ -465,7 +663,60 @@ AVX512 void avx512_advance_bisections(const double* left_value, const double* ri
     }
 }
 
+template <size_t kTogether, int K>
+AVX512 void avx512_bisect_some(const uint8_t* base, size_t stride, const uint32_t* features, const int* n_thresholds,
+                             const SmallClasses<K>& classes, int nothing, double* below, double* left_above, double* right_below) {
+    SmallBisection each[kTogether];
+    const uint8_t* columns[kTogether];
+    for (size_t j = 0; j < kTogether; ++j) {
+        each[j] = {-1, nothing, nothing};
+        columns[j] = base + features[j] * stride;
+    }
+    int step = 1;
+    while (2 * step <= n_thresholds[0]) step *= 2;
+    for (; step >= 1; step /= 2)
+        for (size_t j = 0; j < kTogether; ++j) {
+            const auto pairs = classes.split(avx512_mark64(columns[j], 0, static_cast<uint8_t>(each[j].below + step)));
+            each[j].advance(pairs.left, pairs.right, step);
+        }
+    for (size_t j = 0; j < kTogether; ++j) {
+        below[j] = each[j].below;
+        left_above[j] = each[j].left_above;
+        right_below[j] = each[j].right_below;
+    }
+}
+
+template <int K>
+AVX512 void avx512_bisect_all(const uint8_t* base, size_t stride, const uint32_t* features, const int* n_thresholds, size_t n,
+                            const SmallClasses<K>& classes, double* below, double* left_above, double* right_below) {
+    const int nothing = classes.split(0).right;
+    size_t i = 0;
+    for (; i + kBisectedTogether <= n; i += kBisectedTogether)
+        avx512_bisect_some<kBisectedTogether>(base, stride, features + i, n_thresholds + i, classes, nothing, below + i, left_above + i, right_below + i);
+    for (; i < n; ++i)
+        avx512_bisect_some<1>(base, stride, features + i, n_thresholds + i, classes, nothing, below + i, left_above + i, right_below + i);
+}
+
+AVX512 void avx512_bisect_small_pairs(const uint8_t* base, size_t stride, const uint32_t* features, const int* n_thresholds, size_t n,
+                                    uint64_t rows, const uint64_t* class_rows, int k, double* below, double* left_above, double* right_below) {
+    uint64_t own[kSmallNode + 1];
+    int sizes[kSmallNode + 1], n_present = 0;
+    for (int c = 0; c < k; ++c) {
+        own[n_present] = rows & class_rows[c];
+        sizes[n_present] = static_cast<int>(_mm_popcnt_u64(own[n_present]));
+        n_present += sizes[n_present] > 0;  // so that 64 are enough
+    }
+    if (n_present == 2)
+        avx512_bisect_all<2>(base, stride, features, n_thresholds, n, {own, sizes, 2}, below, left_above, right_below);
+    else
+        avx512_bisect_all<0>(base, stride, features, n_thresholds, n, {own, sizes, n_present}, below, left_above, right_below);
+}
+
 void sse2_list_bits(const uint64_t* bits, size_t n_words, uint16_t* places) { kPortableKernels.list_bits(bits, n_words, places); }
+
+void plain_take_in_order(const uint8_t* from, const uint32_t* places, const uint8_t* offsets, size_t n, uint8_t* to) {
+    kPortableKernels.take_in_order(from, places, offsets, n, to);
+}
 
 // Byte moves below eight rows and the range of a column are not worth an SSE2 version of their own.
 void sse2_partition(uint8_t* column, size_t n, const uint64_t* bits, uint8_t* scratch) {
@@ -478,11 +729,11 @@ void sse2_range(const uint8_t* column, size_t n, uint8_t shift, uint8_t* least, 
 }  // namespace
 
 const Kernels kBaselineKernels = {InstructionSet::baseline,         sse2_count_by_class, sse2_mark_le, sse2_partition,
-                                  sse2_mark_le_small, sse2_count_small, sse2_count_small_many, sse2_count_by_class_many, sse2_advance_bisections,    sse2_range, sse2_part_bits, sse2_list_bits, sse2_count_below};
+                                  sse2_mark_le_small, sse2_count_small, sse2_count_small_many, sse2_count_by_class_many, sse2_advance_bisections, nullptr, sse2_range, sse2_part_bits, sse2_list_bits, plain_take_in_order, sse2_count_below, sse2_count_below_float};
 const Kernels kAvx2Kernels = {InstructionSet::avx2,             avx2_count_by_class, avx2_mark_le, avx2_partition,
-                              avx2_mark_le_small, avx2_count_small, avx2_count_small_many, avx2_count_by_class_many, avx2_advance_bisections,    avx2_range, avx2_part_bits, avx2_list_bits, avx2_count_below};
+                              avx2_mark_le_small, avx2_count_small, avx2_count_small_many, avx2_count_by_class_many, avx2_advance_bisections, avx2_bisect_small_pairs, avx2_range, avx2_part_bits, avx2_list_bits, plain_take_in_order, avx2_count_below, avx2_count_below_float};
 const Kernels kAvx512Kernels = {InstructionSet::avx512,           avx512_count_by_class, avx512_mark_le, avx512_partition,
-                                avx512_mark_le_small, avx512_count_small, avx512_count_small_many, avx512_count_by_class_many, avx512_advance_bisections,  avx2_range, avx512_part_bits, avx512_list_bits, avx512_count_below};
+                                avx512_mark_le_small, avx512_count_small, avx512_count_small_many, avx512_count_by_class_many, avx512_advance_bisections, avx512_bisect_small_pairs, avx2_range, avx512_part_bits, avx512_list_bits, avx512_take_in_order, avx512_count_below, avx512_count_below_float};
 
 }  // namespace frugal
 #endif

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <vector>
 
 #include "bindings.hpp"
-#include "coded_trees.hpp"
 
 namespace frugal {
 
@@ -16,29 +16,49 @@ enum class Adding {
     votes    // 1 to the sum of its largest value, the first of equals
 };
 
-// Values of leaves (n_leaves, k); nothing is owned.
+// Values of leaves (n_leaves, k); they are not owned.
 class LeafValues {
   public:
-    LeafValues(const Matrix<double>& values, Adding adding) : values_(values.data()), k_(values.shape(1)), adding_(adding) {}
+    // n_uses: how often a leaf will be asked for, about.
+    LeafValues(const Matrix<double>& values, Adding adding, size_t n_uses) : values_(values.data()), k_(values.shape(1)), adding_(adding) {
+        const size_t n_leaves = values.shape(0);
+        if (n_uses < n_leaves || k_ == 0) return;
+        votes_.resize(n_leaves);
+        for (size_t leaf = 0; leaf < n_leaves; ++leaf) votes_[leaf] = find_vote(values_ + leaf * k_);
+        are_votes_ = std::all_of(votes_.begin(), votes_.end(), [this](uint32_t vote) { return vote < k_; });
+    }
 
-    // sums: (n_block_rows, k)
-    void add(int32_t leaf, const BlockRow* rows, size_t n, double* sums) const {
-        if (k_ == 0) return;
-        const double* value = values_ + static_cast<size_t>(leaf) * k_;
-        const size_t vote = vote_of(value);
+    size_t k() const { return k_; }
+    bool are_votes() const { return are_votes_; }  // known of all leaves
+
+    // The one sum that the leaf adds 1 to, or k: then it adds several numbers.
+    uint32_t vote_of(int32_t leaf) const {
+        const auto number = static_cast<size_t>(leaf);
+        return votes_.empty() ? find_vote(values_ + number * k_) : votes_[number];
+    }
+
+    void add_vote_or_values(int32_t leaf, double* sums) const {
+        const uint32_t vote = vote_of(leaf);
         if (vote < k_)
-            for (size_t i = 0; i < n; ++i) sums[rows[i] * k_ + vote] += 1;
-        else if (adding_ == Adding::floats)
-            for (size_t i = 0; i < n; ++i) add_floats(value, sums + rows[i] * k_);
+            sums[vote] += 1;
         else
-            for (size_t i = 0; i < n; ++i) add_values(value, sums + rows[i] * k_);
+            add(leaf, sums);
+    }
+
+    // What a leaf without a vote adds to the sums (k) of a row.
+    void add(int32_t leaf, double* sums) const {
+        const double* value = values_ + static_cast<size_t>(leaf) * k_;
+        if (adding_ == Adding::floats)
+            for (size_t c = 0; c < k_; ++c) sums[c] = static_cast<double>(static_cast<float>(sums[c] + value[c]));
+        else
+            for (size_t c = 0; c < k_; ++c) sums[c] += value[c];
     }
 
   private:
-    // The one sum that the leaf adds 1 to, or k. A sum with a vote is to be rounded like any other.
-    size_t vote_of(const double* value) const {
-        if (adding_ == Adding::votes) return static_cast<size_t>(std::max_element(value, value + k_) - value);
-        return adding_ == Adding::floats ? k_ : only_one(value);
+    uint32_t find_vote(const double* value) const {
+        if (adding_ == Adding::votes) return static_cast<uint32_t>(std::max_element(value, value + k_) - value);
+        // A sum with a vote is to be rounded like any other.
+        return static_cast<uint32_t>(adding_ == Adding::floats ? k_ : only_one(value));
     }
 
     // Most leaves of deep trees are pure, and their shares are a vote: the place of a 1 among zeros, else k.
@@ -51,17 +71,11 @@ class LeafValues {
         return zeros + 1 == k_ && value[place] == 1 ? place : k_;
     }
 
-    void add_values(const double* value, double* sums) const {
-        for (size_t c = 0; c < k_; ++c) sums[c] += value[c];
-    }
-
-    void add_floats(const double* value, double* sums) const {
-        for (size_t c = 0; c < k_; ++c) sums[c] = static_cast<double>(static_cast<float>(sums[c] + value[c]));
-    }
-
     const double* values_;
     size_t k_;
     Adding adding_;
+    bool are_votes_ = false;
+    std::vector<uint32_t> votes_;  // of each leaf; empty if finding them all is not worth it
 };
 
 }  // namespace frugal

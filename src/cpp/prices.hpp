@@ -12,7 +12,7 @@
 
 namespace frugal {
 
-enum class Charge { always, path, forest };
+enum class Charge { always, path, forest, ledger };
 
 // Costs as FeatureCosts has them: cost(S) = sum of own + sum of shared over the groups S touches.
 struct CostTable {
@@ -27,6 +27,7 @@ struct CostTable {
     uint32_t max_distinct_features = 0xFFFFFFFFu;
     const uint8_t* paid = nullptr;          // (n_rows, n_features), charge "forest": what each row has paid in earlier trees
     const uint8_t* paid_groups = nullptr;   // (n_rows, n_groups)
+    const uint8_t* ledger = nullptr;        // (n_features), charge "ledger": what the trees before this one have bought
 
     template <class Visit>
     void for_groups(uint32_t f, Visit&& visit) const {
@@ -76,7 +77,7 @@ class Basket {
 
 class Prices {
   public:
-    explicit Prices(const CostTable& costs) : costs_(costs), path_(costs), tree_(costs), alone_(costs.n_features) {
+    explicit Prices(const CostTable& costs) : costs_(costs), paid_(costs), tree_(costs), alone_(costs.n_features) {
         for (uint32_t f = 0; f < costs.n_features; ++f) alone_[f] = tree_.marginal(f);
         price_ = alone_;
         limited_ = costs.max_distinct_features < costs.n_features ||
@@ -97,15 +98,16 @@ class Prices {
     void reset_tree() {
         tree_.clear();
         price_ = alone_;
+        if (costs_.charge == Charge::ledger) open_ledger();
     }
 
     // Called before the splits of `node` are compared.
     void enter_node(const Tree& tree, uint32_t node) {
         if (costs_.charge != Charge::path) return;
-        path_.clear();
+        paid_.clear();
         for (uint32_t v = tree.parent[node]; v != kNoParent; v = tree.parent[v])
-            path_.add(static_cast<uint32_t>(tree.feature[v]));
-        for (uint32_t f = 0; f < costs_.n_features; ++f) set_blended(f, path_.marginal(f));
+            paid_.add(static_cast<uint32_t>(tree.feature[v]));
+        price_marginally();
     }
 
     // The same for charge "forest": rows (and how often each counts) decide the mean marginal cost.
@@ -127,15 +129,29 @@ class Prices {
 
     void take(uint32_t f) {
         if (limited_) tree_.add(f);
+        if (costs_.charge != Charge::ledger || paid_.has(f)) return;
+        paid_.add(f);
+        price_marginally();
     }
 
   private:
+    void open_ledger() {
+        paid_.clear();
+        for (uint32_t f = 0; f < costs_.n_features; ++f)
+            if (costs_.ledger[f]) paid_.add(f);
+        price_marginally();
+    }
+
+    void price_marginally() {
+        for (uint32_t f = 0; f < costs_.n_features; ++f) set_blended(f, paid_.marginal(f));
+    }
+
     void set_blended(uint32_t f, double marginal) {
         price_[f] = costs_.repeat_charge * alone_[f] + (1 - costs_.repeat_charge) * marginal;
     }
 
     const CostTable& costs_;
-    Basket path_, tree_;
+    Basket paid_, tree_;  // paid_: on the path to the node, or by all trees so far
     std::vector<double> alone_, price_;
     bool limited_ = false, equal_ = false;
 };

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <stdexcept>
+#include <type_traits>
 #include <vector>
 
 namespace frugal {
@@ -13,13 +16,6 @@ namespace frugal {
 // A value is known as its code: the number of the feature's own thresholds below it, or the number of its category.
 using ValueCode = uint32_t;
 constexpr ValueCode kMissingValue = 0xFFFFFFFFu;
-
-// The nearest float that is not larger, and not smaller: bounds stay bounds.
-inline float rounded_down(double value) {
-    const auto near = static_cast<float>(value);
-    return static_cast<double>(near) > value ? std::nextafter(near, -std::numeric_limits<float>::infinity()) : near;
-}
-inline float rounded_up(double value) { return -rounded_down(-value); }
 
 // The arrays of a Forest and of its Ensemble, as Python holds them.
 struct EnsembleArrays {
@@ -38,17 +34,24 @@ struct EnsembleArrays {
 };
 
 // Immutable. Scores are kept in channels: with two classes usually one, the lead of the second over the first; otherwise one for
-// each class.
+// each class. What can be reached below a node is kept in whole steps of a grid, rounded outwards, in the same line of memory as
+// the node itself: walking through large forests is waiting for memory. A tree adds to all channels (it is wide) or, as boosters
+// grow them, to one (narrow).
 class Reachable {
   public:
-    // 16 bytes: walking through large forests is waiting for memory.
     struct Node {
+        uint64_t below;                               // features of the subtree, each as bit f % 64, so that one may stand for several
         int32_t feature;                              // -1: leaf
         int32_t right;                                // right child, or the leaf's row in values
-        uint32_t limit : 31, missing_left : 1;        // numeric: codes up to the limit go left; categorical: number of the set
+        uint32_t limit : 30, missing_left : 1, is_categorical : 1;  // numeric: codes up to the limit go left; categorical: number of the set
         float left_share;                             // of the training rows that came by
     };
-    static_assert(sizeof(Node) == 16);
+    static_assert(sizeof(Node) == 24);
+
+    // Least, largest and mean value below a node of a narrow tree, in steps.
+    struct Range {
+        int32_t low, high, mean;
+    };
 
     explicit Reachable(const EnsembleArrays& a)
         : n_features(a.n_features), n_classes(a.n_classes), n_channels(a.only_lead && a.n_classes == 2 ? 1 : a.n_classes), n_trees(a.n_trees) {
@@ -60,31 +63,55 @@ class Reachable {
         base.resize(n_channels);
         for (size_t c = 0; c < n_channels; ++c) base[c] = channel(a.base, c);
         number_thresholds(a);
-        nodes_.resize(a.n_nodes);
-        below_.resize(a.n_nodes);
-        reach_.resize(a.n_nodes * 3 * n_channels);
+        choose_grid(a);
+        means_.resize(a.n_nodes * n_channels);
+        lines_.resize((a.n_nodes * stride_ + sizeof(Line) - 1) / sizeof(Line));
         for (size_t t = a.n_trees; t-- > 0;)
-            for (int64_t i = a.node_offsets[t + 1]; i-- > a.node_offsets[t];) add_node(a, static_cast<size_t>(i));
+            for (int64_t i = a.node_offsets[t + 1]; i-- > a.node_offsets[t];) add_node(a, t, static_cast<size_t>(i));
     }
 
     const size_t n_features, n_classes, n_channels, n_trees;
     std::vector<int64_t> roots;   // (n_trees)
     std::vector<double> base;     // (n_channels)
 
-    const Node& node(int32_t i) const { return nodes_[static_cast<size_t>(i)]; }
-    // The features of the subtree, each as bit f % 64, so that one bit may stand for several; 0 for a leaf.
-    uint64_t below(int32_t i) const { return below_[static_cast<size_t>(i)]; }
-    void prefetch(int32_t i) const {
-        __builtin_prefetch(&nodes_[static_cast<size_t>(i)]);
-        __builtin_prefetch(low(i));
-    }
+    const Node& node(int32_t i) const { return *reinterpret_cast<const Node*>(record(i)); }
+    void prefetch(int32_t i) const { __builtin_prefetch(record(i)); }
     const double* leaf_values(int32_t leaf) const { return values_.data() + static_cast<size_t>(leaf) * n_classes; }
     bool is_categorical(size_t f) const { return is_category_[f]; }
+    const float* mean(int32_t i) const { return means_.data() + static_cast<size_t>(i) * n_channels; }
 
-    // Least, largest and mean value of each channel over the leaves below a node. Bounds are rounded outwards.
-    const float* low(int32_t i) const { return reach_.data() + static_cast<size_t>(i) * 3 * n_channels; }
-    const float* high(int32_t i) const { return low(i) + n_channels; }
-    const float* mean(int32_t i) const { return low(i) + 2 * n_channels; }
+    double step() const { return step_; }
+    bool is_narrow() const { return !channel_of_.empty(); }
+    int32_t channel_of(size_t t) const { return channel_of_[t]; }  // of narrow trees
+    // Calls use(std::true_type) if numbers are small, use(std::false_type) otherwise, so that loops need not ask.
+    template <class Use>
+    void with_size(Use&& use) const {
+        is_small_ ? use(std::true_type{}) : use(std::false_type{});
+    }
+
+    template <bool is_small>
+    Range range(int32_t i) const {
+        if constexpr (!is_small) return read<Range>(i, 0);
+        const auto steps = read<std::array<int16_t, 3>>(i, 0);
+        return {steps[0], steps[1], steps[2]};
+    }
+    Range range(int32_t i) const { return is_small_ ? range<true>(i) : range<false>(i); }
+    // Wide trees: least, largest and mean of each channel, (3, width); channels beyond the real ones are 0. Read eight at a time.
+    size_t width() const { return width_; }
+    using Eight = std::array<int16_t, 8>;
+    template <bool is_small>
+    Eight eight(int32_t i, size_t first) const {
+        if constexpr (!is_small) return read<Eight>(i, first * sizeof(int16_t));
+        const auto bytes = read<std::array<int8_t, 8>>(i, first);
+        Eight steps;
+        for (size_t c = 0; c < 8; ++c) steps[c] = bytes[c];
+        return steps;
+    }
+    template <bool is_small>
+    int16_t steps(int32_t i, size_t place) const {
+        return is_small ? read<int8_t>(i, place) : read<int16_t>(i, place * sizeof(int16_t));
+    }
+    int16_t steps(int32_t i, size_t place) const { return is_small_ ? steps<true>(i, place) : steps<false>(i, place); }
 
     ValueCode code(size_t f, double value) const {
         if (std::isnan(value)) return kMissingValue;
@@ -96,9 +123,12 @@ class Reachable {
         return static_cast<ValueCode>(std::lower_bound(own.begin(), own.end(), value) - own.begin());
     }
 
+    // Codes of a feature are below this number, or kMissingValue.
+    ValueCode n_codes(size_t f) const { return static_cast<ValueCode>(is_category_[f] ? 64 * set_words_ : thresholds_[f].size() + 1); }
+
     bool goes_left(const Node& node, ValueCode code) const {
+        if (!node.is_categorical) return (code <= node.limit) | ((code == kMissingValue) & node.missing_left);
         if (code == kMissingValue) return node.missing_left;
-        if (!is_category_[static_cast<size_t>(node.feature)]) return code <= node.limit;
         return (sets_[node.limit * set_words_ + (code >> 6)] >> (code & 63)) & 1;
     }
 
@@ -107,6 +137,8 @@ class Reachable {
     double channel(const double* scores, size_t c) const { return n_channels == 1 ? scores[1] - scores[0] : scores[c]; }
 
   private:
+    static constexpr double kRoundedShare = 0.1;
+
     static void check(const EnsembleArrays& a) {
         const auto fail = [](const char* what) { throw std::invalid_argument(what); };
         if (a.n_classes < 2) fail("an ensemble needs two classes");
@@ -147,42 +179,133 @@ class Reachable {
         }
     }
 
+    struct alignas(64) Line {
+        unsigned char bytes[64];
+    };
+
+    // Numbers behind a node.
+    template <class T>
+    T read(int32_t i, size_t offset) const {
+        T found;
+        std::memcpy(&found, record(i) + sizeof(Node) + offset, sizeof(T));
+        return found;
+    }
+    template <class T>
+    void write(int32_t i, size_t place, T number) {
+        std::memcpy(lines_.data()->bytes + static_cast<size_t>(i) * stride_ + sizeof(Node) + place * sizeof(T), &number, sizeof(T));
+    }
+
+    const unsigned char* record(int32_t i) const { return lines_.data()->bytes + static_cast<size_t>(i) * stride_; }
+    Node& node_at(size_t i) { return *reinterpret_cast<Node*>(lines_.data()->bytes + i * stride_); }
+
+    // The finest grid of a power of two on which every leaf fits. Numbers are small where nearly all leaves lie on the grid of
+    // small ones, as votes do: 16 bits in narrow trees and 8 in wide ones, otherwise twice that. Differences of two numbers of
+    // wide trees fit 16 bits, sums over all trees 32.
+    void choose_grid(const EnsembleArrays& a) {
+        channel_of_ = single_channels(a);
+        double largest = 0;
+        for_leaf_values(a, [&](double value) { largest = std::max(largest, std::abs(value)); });
+        const double small_step = step_for(largest, is_narrow() ? 32767 : 127);
+        size_t n_off = 0;
+        for_leaf_values(a, [&](double value) { n_off += value != small_step * std::nearbyint(value / small_step); });
+        is_small_ = static_cast<double>(n_off) <= kRoundedShare * static_cast<double>(a.n_leaves * n_channels);
+        const double finest = is_narrow() ? std::min(1e6, 1e9 / static_cast<double>(std::max<size_t>(n_trees, 1))) : 16383;
+        step_ = is_small_ ? small_step : step_for(largest, finest);
+        width_ = is_narrow() ? n_channels : (n_channels + 7) / 8 * 8;
+        const size_t n_bytes = is_narrow() ? (is_small_ ? 6 : sizeof(Range)) : 3 * width_ * (is_small_ ? 1 : 2);
+        stride_ = sizeof(Node) + (n_bytes + 7) / 8 * 8;
+    }
+
+    static double step_for(double largest, double most) {
+        const double step = std::exp2(std::max(-1000.0, std::ceil(std::log2(largest / most))));
+        return largest / step > most ? 2 * step : step;
+    }
+
+    template <class Use>
+    void for_leaf_values(const EnsembleArrays& a, Use&& use) const {
+        for (size_t leaf = 0; leaf < a.n_leaves; ++leaf)
+            for (size_t c = 0; c < n_channels; ++c) use(channel(leaf_values(static_cast<int32_t>(leaf)), c));
+    }
+
+    // The one channel that each tree adds to, or nothing if some tree adds to several.
+    std::vector<int32_t> single_channels(const EnsembleArrays& a) const {
+        std::vector<int32_t> found(n_trees, -1);
+        for (size_t t = 0; t < n_trees; ++t)
+            for (int64_t i = a.node_offsets[t]; i < a.node_offsets[t + 1]; ++i) {
+                if (a.feature[i] >= 0) continue;
+                for (size_t c = 0; c < n_channels; ++c) {
+                    if (channel(leaf_values(a.right[i]), c) == 0 || found[t] == static_cast<int32_t>(c)) continue;
+                    if (found[t] >= 0) return {};
+                    found[t] = static_cast<int32_t>(c);
+                }
+            }
+        for (int32_t& c : found) c = std::max(c, 0);
+        return found;
+    }
+
     // Children come first, since they lie behind their parent.
-    void add_node(const EnsembleArrays& a, size_t i) {
-        Node& node = nodes_[i];
+    void add_node(const EnsembleArrays& a, size_t t, size_t i) {
+        Node& node = node_at(i);
         node.feature = a.feature[i] < 0 ? -1 : a.feature[i];
         node.right = a.right[i];
-        float* low = reach_.data() + i * 3 * n_channels;
-        float *high = low + n_channels, *mean = high + n_channels;
+        float* mean = means_.data() + i * n_channels;
         if (node.feature < 0) {
-            for (size_t c = 0; c < n_channels; ++c) set_value(channel(leaf_values(node.right), c), low[c], high[c], mean[c]);
-            return;
+            for (size_t c = 0; c < n_channels; ++c) mean[c] = static_cast<float>(channel(leaf_values(node.right), c));
+        } else {
+            const std::vector<double>& own = thresholds_[static_cast<size_t>(node.feature)];
+            node.missing_left = a.missing_left[i] != 0;
+            const auto place = std::lower_bound(own.begin(), own.end(), a.threshold[i]) - own.begin();
+            node.limit = (a.category_set[i] >= 0 ? static_cast<uint32_t>(a.category_set[i]) : static_cast<uint32_t>(place)) & 0x3FFFFFFFu;
+            node.is_categorical = a.category_set[i] >= 0;
+            const auto left = static_cast<int32_t>(i) + 1, right = node.right;
+            const double weight = a.node_weight[left] + a.node_weight[right];
+            node.left_share = weight > 0 ? static_cast<float>(a.node_weight[left] / weight) : 0.5f;
+            node.below = bit(node.feature) | this->node(left).below | this->node(right).below;
+            for (size_t c = 0; c < n_channels; ++c)
+                mean[c] = node.left_share * this->mean(left)[c] + (1 - node.left_share) * this->mean(right)[c];
         }
-        const std::vector<double>& own = thresholds_[static_cast<size_t>(node.feature)];
-        node.missing_left = a.missing_left[i] != 0;
-        const auto place = std::lower_bound(own.begin(), own.end(), a.threshold[i]) - own.begin();
-        node.limit = (a.category_set[i] >= 0 ? static_cast<uint32_t>(a.category_set[i]) : static_cast<uint32_t>(place)) & 0x7FFFFFFFu;
-        const auto left = static_cast<int32_t>(i) + 1, right = node.right;
-        const double weight = a.node_weight[left] + a.node_weight[right];
-        node.left_share = weight > 0 ? static_cast<float>(a.node_weight[left] / weight) : 0.5f;
-        below_[i] = bit(node.feature) | below(left) | below(right);
-        for (size_t c = 0; c < n_channels; ++c) {
-            low[c] = std::min(this->low(left)[c], this->low(right)[c]);
-            high[c] = std::max(this->high(left)[c], this->high(right)[c]);
-            mean[c] = node.left_share * this->mean(left)[c] + (1 - node.left_share) * this->mean(right)[c];
+        set_reach(static_cast<int32_t>(i), t);
+    }
+
+    void set_reach(int32_t i, size_t t) {
+        const auto set = [&](size_t place, int32_t steps) {
+            if (is_narrow())
+                is_small_ ? write(i, place, static_cast<int16_t>(steps)) : write(i, place, steps);
+            else
+                is_small_ ? write(i, place, static_cast<int8_t>(steps)) : write(i, place, static_cast<int16_t>(steps));
+        };
+        const size_t first = is_narrow() ? static_cast<size_t>(channel_of(t)) : 0, n = is_narrow() ? 1 : n_channels;
+        const size_t part = is_narrow() ? 1 : width_;
+        for (size_t c = 0; c < n; ++c) {
+            set(c, low_steps(i, first + c));
+            set(part + c, high_steps(i, first + c));
+            set(2 * part + c, mean_steps(i, first + c));
         }
     }
 
-    static void set_value(double value, float& low, float& high, float& mean) {
-        mean = static_cast<float>(value);
-        low = rounded_down(value);
-        high = rounded_up(value);
+    int32_t low_steps(int32_t i, size_t c) const {
+        const Node& at = node(i);
+        if (at.feature < 0) return static_cast<int32_t>(std::floor(channel(leaf_values(at.right), c) / step_));
+        if (is_narrow()) return std::min(range(i + 1).low, range(at.right).low);
+        return std::min(steps(i + 1, c), steps(at.right, c));
     }
 
-    std::vector<Node> nodes_;
-    std::vector<uint64_t> below_;
-    std::vector<float> reach_;    // (n_nodes, 3, n_channels): least, largest, mean
-    std::vector<double> values_;  // (n_leaves, n_classes)
+    int32_t high_steps(int32_t i, size_t c) const {
+        const Node& at = node(i);
+        if (at.feature < 0) return static_cast<int32_t>(std::ceil(channel(leaf_values(at.right), c) / step_));
+        if (is_narrow()) return std::max(range(i + 1).high, range(at.right).high);
+        return std::max(steps(i + 1, width_ + c), steps(at.right, width_ + c));
+    }
+
+    int32_t mean_steps(int32_t i, size_t c) const { return static_cast<int32_t>(std::nearbyint(static_cast<double>(mean(i)[c]) / step_)); }
+
+    std::vector<Line> lines_;          // (n_nodes) records of stride_ bytes: Node, then Range or rows
+    size_t stride_ = 0, width_ = 0;
+    double step_ = 1;
+    bool is_small_ = false;
+    std::vector<int32_t> channel_of_;  // (n_trees), or empty: trees are wide
+    std::vector<float> means_;         // (n_nodes, n_channels)
+    std::vector<double> values_;       // (n_leaves, n_classes)
     std::vector<uint64_t> sets_;
     size_t set_words_ = 0;
     std::vector<std::vector<double>> thresholds_;  // of each feature, sorted

@@ -1,8 +1,6 @@
 // Sends rows through a forest: leaves, sums over leaves, what each row reads, and how all of it grows tree by tree.
 #include <algorithm>
-#include <array>
 #include <atomic>
-#include <cstring>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -12,8 +10,10 @@
 #include <nanobind/stl/string.h>
 
 #include "bindings.hpp"
+#include "block_sums.hpp"
 #include "coded_trees.hpp"
 #include "columns.hpp"
+#include "growing_array.hpp"
 #include "kernels.hpp"
 #include "leaf_values.hpp"
 #include "parallel.hpp"
@@ -25,14 +25,12 @@ namespace {
 // node for a handful of rows costs more than a cache miss.
 constexpr size_t kBlockBytes = size_t{1} << 19, kRowsPerNode = 3;
 
-// Rows of a block that reach one leaf of one tree.
-struct Arrival {
-    size_t worker, block_begin, tree;
-    int32_t leaf;
-    const BlockRow* rows;
-    size_t n;
-    const uint64_t* path;  // bits of the features read on the way
-    size_t row(size_t i) const { return block_begin + rows[i]; }
+// What a worker does with the rows of its blocks. All calls for one row come from one worker, in tree order.
+struct BlockVisitor {
+    size_t begin = 0;  // the block's first row
+    void start(size_t first, size_t /* n */) { begin = first; }
+    void end_tree(size_t /* tree */) {}
+    void finish() {}
 };
 
 class Router {
@@ -62,12 +60,17 @@ class Router {
     nb::ndarray<nb::numpy, int32_t> apply(AnyMatrix x_array, int n_threads) const {
         const StridedMatrix x = checked(x_array);
         std::vector<int32_t> leaves(x.n_rows * n_trees());
+        struct Visitor : BlockVisitor {
+            int32_t* leaves;
+            size_t n_trees;
+            void arrive(size_t tree, int32_t leaf, const BlockRow* rows, size_t n, const uint64_t*) {
+                for (size_t i = 0; i < n; ++i) leaves[(begin + rows[i]) * n_trees + tree] = leaf;
+            }
+        };
         {
             nb::gil_scoped_release release;
-            const auto arrive = [&](const Arrival& at) {
-                for (size_t i = 0; i < at.n; ++i) leaves[at.row(i) * n_trees() + at.tree] = at.leaf;
-            };
-            for_blocks(x, n_trees(), plan_work(x.n_rows, 4 * n_trees(), n_threads), arrive, [](size_t, size_t) {});
+            const Work work = plan_work(x.n_rows, 4 * n_trees(), n_threads);
+            for_blocks(x, n_trees(), work, [&](size_t) { return Visitor{{}, leaves.data(), n_trees()}; });
         }
         return to_numpy(std::move(leaves), {x.n_rows, n_trees()});
     }
@@ -83,30 +86,25 @@ class Router {
         if (values.shape(0) != n_leaves_ || (in_bag && (in_bag->shape(0) < n_used || in_bag->shape(1) != x.n_rows)) ||
             (base && base->shape(0) != k))
             throw std::invalid_argument("evaluate: arrays of different sizes");
-        const LeafValues value(values, as_votes ? Adding::votes : as_float ? Adding::floats : Adding::values);
-        const uint8_t* skip = in_bag ? in_bag->data() : nullptr;
-        std::vector<double> sums(x.n_rows * k, 0);
-        if (base)
-            for (size_t i = 0; i < sums.size(); ++i) sums[i] = base->data()[i % k];
-        std::vector<uint64_t> read(with_mask ? x.n_rows * n_words_ : 0, 0);
-        std::vector<uint8_t> mask(with_mask ? x.n_rows * n_features_ : 0, 0);
+        const LeafValues value(values, as_votes ? Adding::votes : as_float ? Adding::floats : Adding::values, x.n_rows * n_used);
+        GrowingArray<double> sums;
+        GrowingArray<uint8_t> mask;
+        const RowSums asked{value,
+                            base ? base->data() : nullptr,
+                            in_bag ? in_bag->data() : nullptr,
+                            x.n_rows,
+                            n_features_,
+                            n_used,
+                            sums.extend(x.n_rows * k),
+                            with_mask ? mask.extend(x.n_rows * n_features_) : nullptr};
         {
             nb::gil_scoped_release release;
             const Work work = plan_work(x.n_rows, 8 * (k + n_words_), n_threads);
-            std::vector<std::vector<BlockRow>> counted(work.n_workers, std::vector<BlockRow>(skip ? work.block_rows : 0));
-            const auto arrive = [&](Arrival at) {
-                if (skip) leave_out(at, skip + at.tree * x.n_rows, counted[at.worker].data());
-                value.add(at.leaf, at.rows, at.n, sums.data() + at.block_begin * k);
-                if (with_mask) mark_read(at, read.data() + at.block_begin * n_words_);
-            };
-            const auto finish = [&](size_t begin, size_t n) {
-                if (with_mask) unpack(read.data() + begin * n_words_, n, mask.data() + begin * n_features_);
-            };
-            for_blocks(x, n_used, work, arrive, finish);
+            for_blocks(x, n_used, work, [&](size_t) { return BlockSums(asked, work.block_rows, n_words_); });
         }
         nb::object mask_object = nb::none();
-        if (with_mask) mask_object = nb::cast(to_numpy(std::move(mask), {x.n_rows, n_features_}));
-        return nb::make_tuple(to_numpy(std::move(sums), {x.n_rows, k}), mask_object);
+        if (with_mask) mask_object = nb::cast(std::move(mask).to_numpy({x.n_rows, n_features_}));
+        return nb::make_tuple(std::move(sums).to_numpy({x.n_rows, k}), mask_object);
     }
 
     // What happens as trees are added, over all rows: weight of the rows with a wrong label after each tree (label:
@@ -120,7 +118,7 @@ class Router {
             throw std::invalid_argument("by_tree: arrays of different sizes");
         const int64_t* offsets = group_offsets.data();
         const int32_t* ids = group_ids.data();
-        const LeafValues value(values, as_votes ? Adding::votes : Adding::values);
+        const LeafValues value(values, as_votes ? Adding::votes : Adding::values, n * n_trees());
         const int32_t* label = y.data();
         const double* weight = weights.data();
         const Work work = plan_work(n, 8 * (k + n_words_) + n_groups, n_threads);
@@ -147,21 +145,24 @@ class Router {
                     has = 1;
                 }
             };
-            const auto arrive = [&](const Arrival& at) {
-                Totals& total = parts[at.worker];
-                value.add(at.leaf, at.rows, at.n, sums.data() + at.block_begin * k);
-                for (size_t i = 0; i < at.n; ++i) {
-                    const size_t row = at.row(i);
-                    const double* sum = sums.data() + row * k;
-                    if (std::max_element(sum, sum + k) - sum != label[row]) total.wrong[at.tree] += weight[row];
-                    for (size_t w = 0; w < n_words_; ++w) {
-                        uint64_t fresh = at.path[w] & ~read[row * n_words_ + w];
-                        read[row * n_words_ + w] |= fresh;
-                        for (; fresh; fresh &= fresh - 1) buy(total, at.tree, row, 64 * w + static_cast<size_t>(__builtin_ctzll(fresh)));
-                    }
+            const auto pass = [&](Totals& total, size_t tree, size_t row, int32_t leaf, const uint64_t* path) {
+                double* sum = sums.data() + row * k;
+                value.add_vote_or_values(leaf, sum);
+                if (std::max_element(sum, sum + k) - sum != label[row]) total.wrong[tree] += weight[row];
+                for (size_t w = 0; w < n_words_; ++w) {
+                    uint64_t fresh = path[w] & ~read[row * n_words_ + w];
+                    read[row * n_words_ + w] |= fresh;
+                    for (; fresh; fresh &= fresh - 1) buy(total, tree, row, 64 * w + static_cast<size_t>(__builtin_ctzll(fresh)));
                 }
             };
-            for_blocks(x, n_trees(), work, arrive, [](size_t, size_t) {});
+            struct Visitor : BlockVisitor {
+                Totals& total;
+                const decltype(pass)& pass_on;
+                void arrive(size_t tree, int32_t leaf, const BlockRow* rows, size_t n_arrived, const uint64_t* path) {
+                    for (size_t i = 0; i < n_arrived; ++i) pass_on(total, tree, begin + rows[i], leaf, path);
+                }
+            };
+            for_blocks(x, n_trees(), work, [&](size_t worker) { return Visitor{{}, parts[worker], pass}; });
             for (size_t p = 1; p < parts.size(); ++p) {
                 add_to(parts[0].wrong, parts[p].wrong);
                 add_to(parts[0].bought, parts[p].bought);
@@ -208,14 +209,16 @@ class Router {
 
     // Forests grown from bins fit bytes; those of other libraries may have a threshold for every value.
     void choose_codes(const TreeArrays& trees) {
-        Thresholds thresholds = collect_thresholds(trees);
+        std::vector<ThresholdRanks> ranks = collect_thresholds(trees);
+        Thresholds thresholds(n_features_);
+        for (size_t f = 0; f < n_features_; ++f) thresholds[f] = ranks[f].sort();
         const size_t largest = largest_code(trees, thresholds);
         if (CodedTrees<uint8_t>::can_hold(largest))
-            trees_.emplace<CodedTrees<uint8_t>>(trees, std::move(thresholds));
+            trees_.emplace<CodedTrees<uint8_t>>(trees, ranks, std::move(thresholds));
         else if (CodedTrees<uint16_t>::can_hold(largest))
-            trees_.emplace<CodedTrees<uint16_t>>(trees, std::move(thresholds));
+            trees_.emplace<CodedTrees<uint16_t>>(trees, ranks, std::move(thresholds));
         else
-            trees_.emplace<CodedTrees<uint32_t>>(trees, std::move(thresholds));
+            trees_.emplace<CodedTrees<uint32_t>>(trees, ranks, std::move(thresholds));
     }
 
     StridedMatrix checked(const AnyMatrix& x) const {
@@ -240,56 +243,33 @@ class Router {
         return {n_rows, block_rows, n_blocks, std::min(n_blocks, threads)};
     }
 
-    // Calls arrive(Arrival) for every tree and leaf; all calls for one row come from one worker, in tree order. After the last
-    // one of a block comes finish(first row, number of rows).
-    template <class Arrive, class Finish>
-    void for_blocks(const StridedMatrix& x, size_t n_used, const Work& work, Arrive&& arrive, Finish&& finish) const {
-        std::visit([&](const auto& trees) { send(trees, x, n_used, work, arrive, finish); }, trees_);
+    // Sends every block through the trees. make_visitor(worker): whoever looks on (see BlockVisitor), and whose
+    // arrive(tree, leaf, rows, n_rows, path) is called for every tree and leaf; path: bits of the features read on the way.
+    template <class MakeVisitor>
+    void for_blocks(const StridedMatrix& x, size_t n_used, const Work& work, MakeVisitor&& make_visitor) const {
+        std::visit([&](const auto& trees) { send(trees, x, n_used, work, make_visitor); }, trees_);
     }
 
-    template <class Trees, class Arrive, class Finish>
-    void send(const Trees& trees, const StridedMatrix& x, size_t n_used, const Work& work, Arrive& arrive, Finish& finish) const {
+    template <class Trees, class MakeVisitor>
+    void send(const Trees& trees, const StridedMatrix& x, size_t n_used, const Work& work, MakeVisitor& make_visitor) const {
         std::atomic<size_t> next{0};
         parallel_for(work.n_workers, static_cast<int>(work.n_workers), [&](size_t worker) {
             typename Trees::Workspace block(work.block_rows, n_features_, n_words_);
+            auto visitor = make_visitor(worker);
             for (size_t b = next++; b < work.n_blocks; b = next++) {
                 const size_t begin = b * work.block_rows, n = std::min(work.n_rows - begin, work.block_rows);
                 trees.read(x, begin, n, *kernels_, block);
-                for (size_t tree = 0; tree < n_used; ++tree)
+                visitor.start(begin, n);
+                for (size_t tree = 0; tree < n_used; ++tree) {
                     trees.walk(block, n, static_cast<uint32_t>(roots_[tree]), *kernels_,
                                [&](int32_t leaf, const BlockRow* rows, size_t n_arrived, const uint64_t* path) {
-                                   arrive(Arrival{worker, begin, tree, leaf, rows, n_arrived, path});
+                                   visitor.arrive(tree, leaf, rows, n_arrived, path);
                                });
-                finish(begin, n);
+                    visitor.end_tree(tree);
+                }
+                visitor.finish();
             }
         });
-    }
-
-    // Keeps the rows that do not skip this tree.
-    static void leave_out(Arrival& at, const uint8_t* skip, BlockRow* kept /* OUT */) {
-        size_t n = 0;
-        for (size_t i = 0; i < at.n; ++i)
-            if (!skip[at.row(i)]) kept[n++] = at.rows[i];
-        at.rows = kept;
-        at.n = n;
-    }
-
-    void mark_read(const Arrival& at, uint64_t* read /* OUT, of the block */) const {
-        for (size_t i = 0; i < at.n; ++i)
-            for (size_t w = 0; w < n_words_; ++w) read[at.rows[i] * n_words_ + w] |= at.path[w];
-    }
-
-    // Bits to bytes, eight at a time.
-    void unpack(const uint64_t* read, size_t n, uint8_t* mask /* OUT */) const {
-        static const auto spread = [] {
-            std::array<std::array<uint8_t, 8>, 256> bytes{};
-            for (size_t bits = 0; bits < 256; ++bits)
-                for (size_t b = 0; b < 8; ++b) bytes[bits][b] = (bits >> b) & 1;
-            return bytes;
-        }();
-        for (size_t row = 0; row < n; ++row, read += n_words_, mask += n_features_)
-            for (size_t f = 0; f < n_features_; f += 8)
-                std::memcpy(mask + f, spread[(read[f / 64] >> (f % 64)) & 0xFF].data(), std::min<size_t>(8, n_features_ - f));
     }
 
     template <class T>

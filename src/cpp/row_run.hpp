@@ -7,8 +7,9 @@
 
 #include <cmath>
 
+#include "looks.hpp"
 #include "purse.hpp"
-#include "reachable.hpp"
+#include "stops.hpp"
 
 namespace frugal {
 
@@ -30,41 +31,62 @@ struct Policy {
 
 class RowRun {
   public:
-    RowRun(const Reachable& trees, const TickPrices& prices, const Policy& policy)
+    RowRun(const Reachable& trees, const LeafSets* sets, const TickPrices& prices, const Policy& policy)
         : trees_(&trees),
           policy_(&policy),
           purse_(prices),
+          knowledge_(trees),
+          looks_(trees, sets, policy.deep ? policy.most_visits : 0),
           n_slots_(trees.n_channels),
-          known_(trees.n_features, Known::no),
-          code_(trees.n_features, 0),
           first_(trees.n_features, -1),
           n_waiting_(trees.n_features, 0),
           cursor_(trees.n_trees),
           next_(trees.n_trees, -1),
-          is_stale_(trees.n_trees, 1),
-          reads_(trees.n_trees, 0),
-          looks_(trees.n_trees * 3 * n_slots_),
-          done_low_(trees.base),
-          done_high_(trees.base),
-          sums_(3 * n_slots_),
-          counted_(trees.n_trees * 3 * n_slots_, 0.0f),
+          sums_(3 * trees.width(), 0),
           gain_(trees.n_features, 0),
-          scratch_(n_slots_),
-          far_top_(n_slots_) {
-        for (size_t c = 0; c < 3 * n_slots_; ++c) sums_[c] = trees.base[c % n_slots_];
+          rivals_(n_slots_) {
         lead_by(0);
         for (size_t t = 0; t < trees.n_trees; ++t) {
             cursor_[t] = static_cast<int32_t>(trees.roots[t]);
-            count(static_cast<int32_t>(t));
-            settle_or_wait(static_cast<int32_t>(t));
+            count_first(t);
+            wait_if_open(static_cast<int32_t>(t));
         }
         assess();
+    }
+
+    // Makes this run, of the same trees, the same as one that has just started; cheaper than a copy.
+    void restart(const RowRun& start) {
+        purse_ = start.purse_;
+        knowledge_ = start.knowledge_;
+        first_ = start.first_;
+        n_waiting_ = start.n_waiting_;
+        active_ = start.active_;
+        cursor_ = start.cursor_;
+        next_ = start.next_;
+        sums_ = start.sums_;
+        open_ = start.open_;
+        gain_ = start.gain_;
+        rivals_ = start.rivals_;
+        leader_ = start.leader_;
+        is_hopeful_ = start.is_hopeful_;
+        looks_.restart(leader_);
+        stops_.clear();
+    }
+
+    // The leaves that the row would end in are known: a tree goes from stop to stop instead of from node to node. What the run
+    // does depends on a stop only after the features were bought that lead to it.
+    void foresee(const Stops& stops, const int32_t* leaves /* (n_trees) */) {
+        stops_.resize(trees_->n_trees);
+        for (size_t t = 0; t < stops_.size(); ++t) {
+            stops_[t] = stops.of(leaves[t]);
+            __builtin_prefetch(stops_[t]);
+        }
     }
 
     // The feature to buy now, or -1 when the run is over.
     int32_t next() const {
         if (is_over()) return -1;
-        return best(policy_->by_count || is_closed() || !is_hopeful_);
+        return policy_->by_count || is_closed() || !is_hopeful_ ? best_by_count() : best_by_gain();
     }
 
     void buy(int32_t f, ValueCode code) {
@@ -74,33 +96,43 @@ class RowRun {
 
     // Takes a value that costs nothing: known before, or refused and so missing.
     void learn(int32_t f, ValueCode code) {
-        code_[static_cast<size_t>(f)] = code;
-        take(f, Known::really);
+        knowledge_.learn(f, code);
+        take(f);
     }
 
-    // Buys a feature whose value is made up: at each of its nodes it goes left if `rank` is within the left child's share of
-    // the training rows. One rank for all nodes keeps them nearly consistent.
+    // Buys a feature whose value is made up.
     void imagine(int32_t f, float rank) {
         purse_.buy(static_cast<size_t>(f));
-        rank_.resize(trees_->n_features);
-        rank_[static_cast<size_t>(f)] = rank;
-        take(f, Known::imagined);
+        knowledge_.imagine(f, rank);
+        take(f);
     }
 
-    bool knows(int32_t f) const { return known_[static_cast<size_t>(f)] != Known::no; }
+    bool knows(int32_t f) const { return knowledge_.knows(f); }
     bool has_waiting_trees() const { return !active_.empty(); }
     int32_t leader() const { return leader_; }
     // The label is proven: no completion of the row can change it.
     bool is_closed() const { return open_.empty(); }
-    double confidence() const { return confidence_; }
     const Purse& purse() const { return purse_; }
+
+    // How sure is the lead? Its share of the spread of what is open; infinite once it is proven, 0 while that is far.
+    double confidence() const {
+        if (is_closed()) return kInfinity;
+        if (!is_hopeful_) return 0;
+        const std::vector<double> means = cursor_means();
+        double found = kInfinity;
+        for (const size_t slot : open_) {
+            const double spread = std::sqrt(rivals_[slot].spread);
+            found = std::min(found, spread > 0 ? lead(means.data(), slot) / spread : 0);
+        }
+        return found;
+    }
 
     bool is_over() const {
         if (active_.empty()) return true;
         switch (policy_->stop) {
             case Stop::all: return false;
             case Stop::label: return is_closed();
-            case Stop::confidence: return is_closed() || confidence_ >= policy_->confidence;
+            case Stop::confidence: return is_closed() || confidence() >= policy_->confidence;
             case Stop::budget: return is_closed() || !any_affordable();
         }
         return true;
@@ -139,89 +171,109 @@ class RowRun {
 
   private:
     static constexpr double kInfinity = std::numeric_limits<double>::infinity();
-    static constexpr double kNear = 0.7;  // branching is tried once bounds cover this share of the lead at risk
+    static constexpr double kNear = 0.7;      // branching is tried once bounds cover this share of the lead at risk
+    static constexpr size_t kTreesAtOnce = 16;  // looked at before it is tried whether that is enough
 
-    enum class Known : uint8_t { no, really, imagined, between };
-
-    void take(int32_t f, Known how) {
+    void take(int32_t f) {
         const auto feature = static_cast<size_t>(f);
-        known_[feature] = how;
-        known_bits_ |= Reachable::bit(f);
-        int32_t t = first_[feature];
+        moving_.clear();
+        for_waiting(f, [&](int32_t t) { moving_.push_back({t, cursor_[static_cast<size_t>(t)]}); });
         first_[feature] = -1;
         n_waiting_[feature] = 0;
         remove_active(f);
-        mark_stale(f);
-        moving_.clear();
-        for (; t >= 0; t = next_[static_cast<size_t>(t)]) moving_.push_back(t);
-        advance_all();
+        looks_.take(knowledge_, f);
+        if (stops_.empty())
+            advance_all();
+        else
+            advance_by_stops();
         assess();
     }
 
     // ---- trees
 
+    struct Moving {
+        int32_t tree, from;
+    };
+
     // Moves the trees side by side, a step each, so that they wait for memory together.
     void advance_all() {
-        while (!moving_.empty()) {
+        going_ = moving_;
+        while (!going_.empty()) {
             size_t n_left = 0;
-            for (const int32_t t : moving_) {
-                int32_t& cursor = cursor_[static_cast<size_t>(t)];
-                const int32_t following = child(cursor);
-                if (following >= 0) {
+            for (const Moving& moving : going_) {
+                int32_t& cursor = cursor_[static_cast<size_t>(moving.tree)];
+                if (const int32_t following = knowledge_.child(cursor); following >= 0) {
                     cursor = following;
                     trees_->prefetch(cursor);
-                    moving_[n_left++] = t;
+                    going_[n_left++] = moving;
                 } else {
-                    count(t);
-                    settle_or_wait(t);
+                    wait_if_open(moving.tree);
                 }
             }
-            moving_.resize(n_left);
+            going_.resize(n_left);
         }
+        count_all();
     }
 
-    // Exchanges what the tree added to the sums before by what is below its cursor now.
-    void count(int32_t t) {
-        const float* now = trees_->low(cursor_[static_cast<size_t>(t)]);
-        float* before = counted_.data() + static_cast<size_t>(t) * 3 * n_slots_;
-        for (size_t c = 0; c < 3 * n_slots_; ++c) {
-            sums_[c] += static_cast<double>(now[c]) - static_cast<double>(before[c]);
-            before[c] = now[c];
-        }
+    void count_all() {
+        trees_->with_size([&](auto is_small) {
+            for (const Moving& moving : moving_) count<is_small>(static_cast<size_t>(moving.tree), cursor_[static_cast<size_t>(moving.tree)], moving.from);
+        });
     }
 
-    // The child the row goes to, or -1 at a leaf and where what is known does not tell.
-    int32_t child(int32_t i) const {
-        const Reachable::Node& node = trees_->node(i);
-        if (node.feature < 0) return -1;
-        const auto f = static_cast<size_t>(node.feature);
-        bool left = false;
-        switch (known_[f]) {
-            case Known::no: return -1;
-            case Known::really: left = trees_->goes_left(node, code_[f]); break;
-            case Known::imagined: left = rank_[f] <= node.left_share; break;
-            case Known::between:
-                left = node.limit >= last_code_[f];
-                if (!left && node.limit >= code_[f]) return -1;
+    void advance_by_stops() {
+        for (const Moving& moving : moving_) {
+            const auto t = static_cast<size_t>(moving.tree);
+            const Stops::Stop*& stop = stops_[t];
+            do ++stop;
+            while (knows(stop->feature));
+            cursor_[t] = stop->node;
+            trees_->prefetch(stop->node);
+            if (stop->feature >= 0) wait(moving.tree, stop->feature);
         }
-        return left ? i + 1 : node.right;
+        count_all();
     }
 
-    void settle_or_wait(int32_t t) {
-        const int32_t i = cursor_[static_cast<size_t>(t)];
-        const Reachable::Node& node = trees_->node(i);
-        if (node.feature < 0) {
-            for (size_t c = 0; c < n_slots_; ++c) {
-                done_low_[c] += static_cast<double>(trees_->low(i)[c]);
-                done_high_[c] += static_cast<double>(trees_->high(i)[c]);
-            }
+    // Adds what is below a tree's cursor to the sums, instead of what was below the node it comes from.
+    template <bool is_small>
+    void count(size_t t, int32_t now, int32_t before) {
+        const size_t width = trees_->width();
+        if (trees_->is_narrow()) {
+            const Reachable::Range is = trees_->range<is_small>(now), was = trees_->range<is_small>(before);
+            int32_t* own = sums_.data() + trees_->channel_of(t);
+            own[0] += is.low - was.low;
+            own[width] += is.high - was.high;
+            own[2 * width] += is.mean - was.mean;
             return;
         }
-        const auto f = static_cast<size_t>(node.feature);
-        if (n_waiting_[f]++ == 0) active_.push_back(node.feature);
-        next_[static_cast<size_t>(t)] = first_[f];
-        first_[f] = t;
-        is_stale_[static_cast<size_t>(t)] = 1;
+        for (size_t first = 0; first < 3 * width; first += 8) {
+            const Reachable::Eight is = trees_->eight<is_small>(now, first), was = trees_->eight<is_small>(before, first);
+            int32_t* sums = sums_.data() + first;
+            for (size_t c = 0; c < 8; ++c) sums[c] += is[c] - was[c];
+        }
+    }
+
+    void count_first(size_t t) {
+        if (!trees_->is_narrow()) {
+            for (size_t c = 0; c < sums_.size(); ++c) sums_[c] += trees_->steps(cursor_[t], c);
+            return;
+        }
+        const Reachable::Range range = trees_->range(cursor_[t]);
+        const int32_t parts[3] = {range.low, range.high, range.mean};
+        for (size_t part = 0; part < 3; ++part) sums_[part * trees_->width() + static_cast<size_t>(trees_->channel_of(t))] += parts[part];
+    }
+
+    void wait_if_open(int32_t t) {
+        const int32_t f = trees_->node(cursor_[static_cast<size_t>(t)]).feature;
+        if (f >= 0) wait(t, f);
+    }
+
+    void wait(int32_t t, int32_t f) {
+        const auto feature = static_cast<size_t>(f);
+        if (n_waiting_[feature]++ == 0) active_.push_back(f);
+        next_[static_cast<size_t>(t)] = first_[feature];
+        first_[feature] = t;
+        looks_.forget(t);
     }
 
     void remove_active(int32_t f) {
@@ -241,262 +293,208 @@ class RowRun {
     void for_leaves(int32_t i, Visit&& visit) const {
         const Reachable::Node& node = trees_->node(i);
         if (node.feature < 0) return visit(trees_->leaf_values(node.right));
-        if (const int32_t following = child(i); following >= 0) return for_leaves(following, visit);
+        if (const int32_t following = knowledge_.child(i); following >= 0) return for_leaves(following, visit);
         for_leaves(i + 1, visit);
         for_leaves(node.right, visit);
     }
 
     void add_mean(int32_t i, double share, double* scores) const {
-        if (!(trees_->below(i) & known_bits_)) {
+        const Reachable::Node& node = trees_->node(i);
+        if (!(node.below & knowledge_.bits())) {
             for (size_t c = 0; c < n_slots_; ++c) scores[c] += share * static_cast<double>(trees_->mean(i)[c]);
             return;
         }
-        if (const int32_t following = child(i); following >= 0) return add_mean(following, share, scores);
-        const auto left = static_cast<double>(trees_->node(i).left_share);
+        if (const int32_t following = knowledge_.child(i); following >= 0) return add_mean(following, share, scores);
+        const auto left = static_cast<double>(node.left_share);
         add_mean(i + 1, share * left, scores);
-        add_mean(trees_->node(i).right, share * (1 - left), scores);
+        add_mean(node.right, share * (1 - left), scores);
     }
 
-    // ---- bounds of (v_leader - v_rival) below a node; slot: the rival's class, or 0 with two classes
+    // ---- leads over a rival; slot: the rival's class, or 0 with two classes
 
-    float least_lead(int32_t i, size_t slot) const {
-        if (n_slots_ == 1) return leader_ == 1 ? trees_->low(i)[0] : -trees_->high(i)[0];
-        return rounded_down(static_cast<double>(trees_->low(i)[leader_]) - static_cast<double>(trees_->high(i)[slot]));
+    template <class Number>
+    double lead(const Number* scores, size_t slot) const {
+        if (n_slots_ == 1) return leader_ == 1 ? scores[0] : -scores[0];
+        return scores[leader_] - scores[slot];
     }
 
-    float largest_lead(int32_t i, size_t slot) const {
-        if (n_slots_ == 1) return leader_ == 1 ? trees_->high(i)[0] : -trees_->low(i)[0];
-        return rounded_up(static_cast<double>(trees_->high(i)[leader_]) - static_cast<double>(trees_->low(i)[slot]));
+    double in_scores(int64_t steps, size_t slot) const { return lead(trees_->base.data(), slot) + trees_->step() * static_cast<double>(steps); }
+
+    // The least lead with every tree bounded at its cursor, in steps.
+    int64_t cursor_steps(size_t slot) const {
+        const int32_t *low = sums_.data(), *high = low + trees_->width();
+        if (n_slots_ == 1) return leader_ == 1 ? low[0] : -high[0];
+        return low[leader_] - high[slot];
     }
 
-    double done_lead(size_t slot) const {
-        if (n_slots_ == 1) return leader_ == 1 ? done_low_[0] : -done_high_[0];
-        return done_low_[static_cast<size_t>(leader_)] - done_high_[slot];
-    }
-
-    // The least lead with every tree bounded at its cursor.
-    double cursor_lead(size_t slot) const {
-        if (n_slots_ == 1) return leader_ == 1 ? sums_[0] : -sums_[1];
-        return sums_[static_cast<size_t>(leader_)] - sums_[n_slots_ + slot];
-    }
-
-    double mean_lead(size_t slot) const {
-        const double* mean = cursor_means();
-        if (n_slots_ == 1) return leader_ == 1 ? mean[0] : -mean[0];
-        return mean[leader_] - mean[slot];
-    }
-
-    // Of each waiting tree, by rival: least lead in the left and in the right child, and the largest in either.
-    float* left_lead(int32_t t) { return looks_.data() + static_cast<size_t>(t) * 3 * n_slots_; }
-    float* right_lead(int32_t t) { return left_lead(t) + n_slots_; }
-    float* top_lead(int32_t t) { return left_lead(t) + 2 * n_slots_; }
-
-    // Bounds from the leaves that the row can still reach below each child of the cursor.
-    void look(int32_t t) {
-        const int32_t left = cursor_[static_cast<size_t>(t)] + 1, right = trees_->node(left - 1).right;
-        const uint64_t reads_left = look_below(left, left_lead(t), top_lead(t));
-        for (const size_t slot : open_) far_top_[slot] = top_lead(t)[slot];
-        const uint64_t reads_right = look_below(right, right_lead(t), top_lead(t));
-        for (const size_t slot : open_) top_lead(t)[slot] = std::max(top_lead(t)[slot], far_top_[slot]);
-        reads_[static_cast<size_t>(t)] = reads_left | reads_right;
-        is_stale_[static_cast<size_t>(t)] = 0;
-    }
-
-    // OUT least and largest lead, by slot   -> the features whose purchase could narrow them, as bits
-    uint64_t look_below(int32_t top, float* least, float* largest) {
-        return n_slots_ == 1 ? look_two(top, least, largest) : look_many(top, least, largest);
-    }
-
-    uint64_t look_two(int32_t top, float* least, float* largest) {
-        const float lowest = trees_->low(top)[0], highest = trees_->high(top)[0];
-        float low = std::numeric_limits<float>::infinity(), high = -low;
-        const uint64_t reads = for_reachable(top, [&](int32_t i) {
-            low = std::min(low, trees_->low(i)[0]);
-            high = std::max(high, trees_->high(i)[0]);
-            return low > lowest || high < highest;
-        });
-        least[0] = leader_ == 1 ? low : -high;
-        largest[0] = leader_ == 1 ? high : -low;
-        return reads;
-    }
-
-    uint64_t look_many(int32_t top, float* least, float* largest) {
-        for (const size_t slot : open_) {
-            least[slot] = std::numeric_limits<float>::infinity();
-            largest[slot] = -std::numeric_limits<float>::infinity();
-        }
-        return for_reachable(top, [&](int32_t i) {
-            bool can_narrow = false;
-            for (const size_t slot : open_) {
-                least[slot] = std::min(least[slot], least_lead(i, slot));
-                largest[slot] = std::max(largest[slot], largest_lead(i, slot));
-                can_narrow |= least[slot] > least_lead(top, slot) || largest[slot] < largest_lead(top, slot);
-            }
-            return can_narrow;
-        });
-    }
-
-    // Calls visit(i) for nodes that together hold all leaves that can be reached below `top`, as long as it says that more of
-    // them could matter. Nothing is narrower than the whole subtree once its extremes are met: they stay reachable until a
-    // feature on the way to them is bought.   -> features on the ways that were taken, as bits
-    template <class Visit>
-    uint64_t for_reachable(int32_t top, Visit&& visit) {
-        uint32_t visits = policy_->deep ? policy_->most_visits : 0;
-        uint64_t reads = 0;
-        stack_.assign(1, top);
-        while (!stack_.empty()) {
-            int32_t i = stack_.back();
-            stack_.pop_back();
-            for (;; --visits) {
-                // A leaf, a subtree of which nothing is known, or one too many: what the subtree holds at all is a bound too.
-                if (!(trees_->below(i) & known_bits_) || visits == 0) break;
-                const int32_t following = child(i);
-                if (following >= 0) {
-                    i = following;
-                } else {
-                    reads |= Reachable::bit(trees_->node(i).feature);
-                    stack_.push_back(trees_->node(i).right);
-                    ++i;
-                }
-            }
-            reads |= trees_->below(i);
-            if (!visit(i)) break;
-        }
-        return reads;
-    }
-
-    // The bounds of trees that could still read the feature are not the best any more.
-    void mark_stale(int32_t f) {
-        const uint64_t bit = Reachable::bit(f);
-        for (size_t t = 0; t < is_stale_.size(); ++t) is_stale_[t] |= (reads_[t] & bit) != 0;
-    }
-
-    // ---- who leads, against whom it is open, and what each feature would tell
-
-    void lead_by(int32_t leader) {
-        leader_ = leader;
-        open_.clear();
-        if (n_slots_ == 1) {
-            open_.push_back(0);
-            return;
-        }
-        for (size_t j = 0; j < trees_->n_classes; ++j)
-            if (j != static_cast<size_t>(leader)) open_.push_back(j);
-    }
-
-    // Of all trees, the mean below their cursors: cheaper than the estimate, since nothing is followed.
-    const double* cursor_means() const { return sums_.data() + 2 * n_slots_; }
+    double mean_lead(size_t slot) const { return in_scores(static_cast<int64_t>(lead(sums_.data() + 2 * trees_->width(), slot)), slot); }
 
     int32_t best_class(const double* scores) const {
         if (n_slots_ == 1) return scores[0] > 0 ? 1 : 0;
         return static_cast<int32_t>(std::max_element(scores, scores + n_slots_) - scores);
     }
 
-    void assess() {
-        if (is_closed()) return;  // proven, whatever the estimates say
-        const int32_t leader = is_box_ ? leader_ : best_class(cursor_means());
-        if (leader != leader_) {
-            lead_by(leader);
-            std::fill(is_stale_.begin(), is_stale_.end(), 1);
-        }
-        is_hopeful_ = is_box_ || std::all_of(open_.begin(), open_.end(), [&](size_t slot) {
-            return mean_lead(slot) >= policy_->hope * (mean_lead(slot) - cursor_lead(slot));
-        });
-        confidence_ = 0;
-        if (!is_hopeful_) return;  // far from settled: a closer look would be in vain
-        for (const int32_t f : active_)
-            for_waiting(f, [&](int32_t t) {
-                if (is_stale_[static_cast<size_t>(t)]) look(t);
-            });
-        add_up();
-        close_rivals([&](size_t slot) { return scratch_[slot].alone; });
-        if (policy_->grouped && could_be_closed_together()) {
-            bound_together();
-            close_rivals([&](size_t slot) { return scratch_[slot].together; });
-        }
-        if (policy_->most_boxes > 0 && !is_box_ && is_near() && is_settled_in_boxes()) open_.clear();
-        judge();
+    // The class with the largest mean below all cursors, on the grid.
+    int32_t leader_on_grid() {
+        scores_ = trees_->base;
+        const int32_t* means = sums_.data() + 2 * trees_->width();
+        for (size_t c = 0; c < n_slots_; ++c) scores_[c] += trees_->step() * means[c];
+        return best_class(scores_.data());
     }
 
-    // Sums over the waiting trees, for every open rival, and the gain of each feature.
-    void add_up() {
-        for (const size_t slot : open_) {
-            const double done = done_lead(slot);
-            scratch_[slot] = {done, done, done, 0, 0, 0};
+    std::vector<double> cursor_means() const {
+        std::vector<double> scores = trees_->base;
+        for (const int32_t cursor : cursor_)
+            for (size_t c = 0; c < n_slots_; ++c) scores[c] += static_cast<double>(trees_->mean(cursor)[c]);
+        return scores;
+    }
+
+    // ---- who leads, against whom it is open, and what each feature would tell
+
+    void lead_by(int32_t leader) {
+        leader_ = leader;
+        looks_.lead_by(leader);
+        open_.clear();
+        for (size_t slot = 0; slot < n_slots_; ++slot)
+            if (n_slots_ == 1 || slot != static_cast<size_t>(leader)) open_.push_back(slot);
+    }
+
+    void assess() {
+        if (is_closed()) return;  // proven, whatever the estimates say
+        if (const int32_t leader = is_box_ ? leader_ : leader_on_grid(); leader != leader_) lead_by(leader);
+        is_hopeful_ = is_box_ || std::all_of(open_.begin(), open_.end(), [&](size_t slot) {
+            const double mean = mean_lead(slot);
+            return mean >= policy_->hope * (mean - in_scores(cursor_steps(slot), slot));
+        });
+        if (!is_hopeful_) return;  // far from settled: a closer look would be in vain
+        look_until_closed();
+        if (is_closed()) return;
+        add_up_by_feature();
+        close_rivals([&](const Rival& rival) { return rival.least; });
+        if (policy_->grouped && could_be_closed_together()) {
+            bound_together();
+            close_rivals([&](const Rival& rival) { return rival.together; });
         }
-        for (const int32_t f : active_) {
-            double gain = 0;
-            for (const size_t slot : open_) scratch_[slot].start_feature();
+        if (is_closed()) return;
+        weigh();
+        if (policy_->most_boxes > 0 && !is_box_ && is_near() && is_settled_in_boxes()) open_.clear();
+    }
+
+    // Looks below waiting trees, some at a time, until that is enough or all are done.
+    void look_until_closed() {
+        for (const size_t slot : open_) rivals_[slot].least = cursor_steps(slot);
+        close_rivals([&](const Rival& rival) { return rival.least; });
+        stale_.clear();
+        for (const int32_t f : active_)
             for_waiting(f, [&](int32_t t) {
-                const Reachable::Node& node = trees_->node(cursor_[static_cast<size_t>(t)]);
-                const float *in_left = left_lead(t), *in_right = right_lead(t), *top = top_lead(t);
-                const float share = node.left_share;
-                for (const size_t slot : open_) {
-                    const float left = in_left[slot], right = in_right[slot], least = std::min(left, right);
-                    const float range = top[slot] - least;
-                    gain += static_cast<double>(share * left + (1 - share) * right - least) + policy_->range_weight * static_cast<double>(range);
-                    Sums& sums = scratch_[slot];
-                    sums.alone += static_cast<double>(least);
-                    sums.all_left += static_cast<double>(left);
-                    sums.all_right += static_cast<double>(right);
-                    sums.spread += static_cast<double>(range) * static_cast<double>(range);
-                }
+                if (looks_.is_stale(t))
+                    stale_.push_back(t);
+                else
+                    tighten(t);
             });
-            gain_[static_cast<size_t>(f)] = gain;
-            for (const size_t slot : open_) scratch_[slot].end_feature();
+        for (size_t first = 0; first < stale_.size() && !is_closed(); first += kTreesAtOnce) {
+            const size_t n = std::min(kTreesAtOnce, stale_.size() - first);
+            looks_.look(knowledge_, stale_.data() + first, n, cursor_);
+            for (size_t a = first; a < first + n; ++a) tighten(stale_[a]);
+            close_rivals([&](const Rival& rival) { return rival.least; });
         }
+    }
+
+    // Exchanges the bound of a tree at its cursor by that of its look.
+    void tighten(int32_t t) {
+        for (const size_t slot : open_)
+            rivals_[slot].least += std::min(looks_.below(t, 0, slot).least, looks_.below(t, 1, slot).least) - looks_.whole(t, cursor_[static_cast<size_t>(t)], slot).least;
     }
 
     template <class Bound>
     void close_rivals(Bound&& bound) {
-        open_.erase(std::remove_if(open_.begin(), open_.end(), [&](size_t slot) { return bound(slot) > policy_->tolerance; }), open_.end());
+        open_.erase(std::remove_if(open_.begin(), open_.end(), [&](size_t slot) { return in_scores(bound(rivals_[slot]), slot) > policy_->tolerance; }), open_.end());
     }
 
-    // A joint bound is at most what "everything goes left" and "everything goes right" give.
+    // What is at most possible with trees of one feature bounded together: that "all go left" or "all go right" is the least.
+    void add_up_by_feature() {
+        for (const size_t slot : open_) {
+            Rival& rival = rivals_[slot];
+            rival.done = cursor_steps(slot);
+            int64_t ends = 0;
+            for (const int32_t f : active_) {
+                int64_t all_left = 0, all_right = 0;
+                for_waiting(f, [&](int32_t t) {
+                    rival.done -= looks_.whole(t, cursor_[static_cast<size_t>(t)], slot).least;
+                    all_left += looks_.below(t, 0, slot).least;
+                    all_right += looks_.below(t, 1, slot).least;
+                });
+                ends += std::min(all_left, all_right);
+            }
+            rival.at_most = rival.done + ends;
+        }
+    }
+
     bool could_be_closed_together() const {
-        return !open_.empty() && std::all_of(open_.begin(), open_.end(), [&](size_t slot) { return scratch_[slot].at_most > policy_->tolerance; });
+        return !open_.empty() && std::all_of(open_.begin(), open_.end(), [&](size_t slot) { return in_scores(rivals_[slot].at_most, slot) > policy_->tolerance; });
     }
 
     // Trees that wait for the same feature share one unknown: the least sum over the intervals between their thresholds.
     void bound_together() {
-        for (const size_t slot : open_) scratch_[slot].together = done_lead(slot);
+        for (const size_t slot : open_) rivals_[slot].together = rivals_[slot].done;
         for (const int32_t f : active_) {
             waiting_.clear();
             for_waiting(f, [&](int32_t t) { waiting_.push_back(t); });
             if (trees_->is_categorical(static_cast<size_t>(f))) {
                 for (const size_t slot : open_)
-                    for (const int32_t t : waiting_) scratch_[slot].together += static_cast<double>(std::min(left_lead(t)[slot], right_lead(t)[slot]));
+                    for (const int32_t t : waiting_) rivals_[slot].together += std::min(looks_.below(t, 0, slot).least, looks_.below(t, 1, slot).least);
                 continue;
             }
             const auto limit = [&](int32_t t) { return trees_->node(cursor_[static_cast<size_t>(t)]).limit; };
             std::sort(waiting_.begin(), waiting_.end(), [&](int32_t a, int32_t b) { return limit(a) < limit(b); });
-            const bool can_be_missing = known_[static_cast<size_t>(f)] == Known::no;
-            for (const size_t slot : open_) scratch_[slot].together += least_together(slot, can_be_missing, limit);
+            for (const size_t slot : open_) rivals_[slot].together += least_together(slot, !knows(f), limit);
         }
     }
 
     template <class Limit>
-    double least_together(size_t slot, bool can_be_missing, Limit&& limit) {
-        double sum = 0, missing = 0;
+    int64_t least_together(size_t slot, bool can_be_missing, Limit&& limit) {
+        int64_t sum = 0, missing = 0;
         for (const int32_t t : waiting_) {
-            sum += static_cast<double>(left_lead(t)[slot]);
-            const bool missing_left = trees_->node(cursor_[static_cast<size_t>(t)]).missing_left;
-            missing += static_cast<double>((missing_left ? left_lead(t) : right_lead(t))[slot]);
+            sum += looks_.below(t, 0, slot).least;
+            missing += looks_.below(t, trees_->node(cursor_[static_cast<size_t>(t)]).missing_left ? 0 : 1, slot).least;
         }
-        double least = can_be_missing ? std::min(sum, missing) : sum;
+        int64_t least = can_be_missing ? std::min(sum, missing) : sum;
         for (size_t a = 0; a < waiting_.size(); ++a) {  // the value rises beyond one threshold after the other
             const int32_t t = waiting_[a];
-            sum += static_cast<double>(right_lead(t)[slot]) - static_cast<double>(left_lead(t)[slot]);
+            sum += looks_.below(t, 1, slot).least - looks_.below(t, 0, slot).least;
             if (a + 1 == waiting_.size() || limit(waiting_[a + 1]) != limit(t)) least = std::min(least, sum);
         }
         return least;
+    }
+
+    // The gain of each feature, and the spread of what is open.
+    void weigh() {
+        for (const size_t slot : open_) rivals_[slot].spread = 0;
+        for (const int32_t f : active_) {
+            double gain = 0;
+            for_waiting(f, [&](int32_t t) { gain += weigh_tree(t); });
+            gain_[static_cast<size_t>(f)] = gain;
+        }
+    }
+
+    double weigh_tree(int32_t t) {
+        const auto share = static_cast<double>(trees_->node(cursor_[static_cast<size_t>(t)]).left_share);
+        double gain = 0;
+        for (const size_t slot : open_) {
+            const Lead left = looks_.below(t, 0, slot), right = looks_.below(t, 1, slot);
+            const int32_t least = std::min(left.least, right.least);
+            const double range = trees_->step() * (std::max(left.largest, right.largest) - least);
+            gain += trees_->step() * (share * left.least + (1 - share) * right.least - least) + policy_->range_weight * range;
+            rivals_[slot].spread += range * range;
+        }
+        return gain;
     }
 
     // ---- branch and bound: the label is settled if it is settled in every part of what the unread values can be
 
     bool is_near() const {
         return !open_.empty() && std::all_of(open_.begin(), open_.end(), [&](size_t slot) {
-            const double lead = mean_lead(slot), bound = std::max(scratch_[slot].alone, scratch_[slot].together);
+            const double lead = mean_lead(slot), bound = in_scores(rivals_[slot].least, slot);
             return lead > 0 && lead >= kNear * (lead - bound);
         });
     }
@@ -504,6 +502,7 @@ class RowRun {
     bool is_settled_in_boxes() const {
         std::vector<RowRun> boxes(1, *this);
         boxes.back().is_box_ = true;
+        boxes.back().stops_.clear();
         uint32_t n_boxes = 0;
         while (!boxes.empty()) {
             const RowRun box = std::move(boxes.back());
@@ -530,33 +529,20 @@ class RowRun {
 
     // Values up to the median threshold of the waiting trees, values beyond it, and a missing value.
     std::vector<RowRun> parts(int32_t f) const {
-        const auto feature = static_cast<size_t>(f);
         std::vector<ValueCode> limits;
         for_waiting(f, [&](int32_t t) { limits.push_back(trees_->node(cursor_[static_cast<size_t>(t)]).limit); });
         std::nth_element(limits.begin(), limits.begin() + static_cast<std::ptrdiff_t>(limits.size() / 2), limits.end());
         const ValueCode middle = limits[limits.size() / 2];
-        const bool is_open = known_[feature] == Known::no;
-        std::vector<RowRun> found(is_open ? 3 : 2, *this);
-        found[0].narrow(f, is_open ? 0 : code_[feature], middle);
-        found[1].narrow(f, middle + 1, is_open ? kMissingValue - 1 : last_code_[feature]);
-        if (is_open) found[2].learn(f, kMissingValue);
+        std::vector<RowRun> found(knows(f) ? 2 : 3, *this);
+        found[0].narrow(f, knowledge_.first_code(f), middle);
+        found[1].narrow(f, middle + 1, knowledge_.last_code(f));
+        if (!knows(f)) found[2].learn(f, kMissingValue);
         return found;
     }
 
     void narrow(int32_t f, ValueCode first, ValueCode last) {
-        last_code_.resize(trees_->n_features);
-        code_[static_cast<size_t>(f)] = first;
-        last_code_[static_cast<size_t>(f)] = last;
-        take(f, Known::between);
-    }
-
-    // How sure is the lead?
-    void judge() {
-        confidence_ = kInfinity;
-        for (const size_t slot : open_) {
-            const double spread = std::sqrt(scratch_[slot].spread);
-            confidence_ = std::min(confidence_, spread > 0 ? mean_lead(slot) / spread : 0);
-        }
+        knowledge_.narrow(f, first, last);
+        take(f);
     }
 
     // ---- what to buy
@@ -568,67 +554,73 @@ class RowRun {
         return std::any_of(active_.begin(), active_.end(), [&](int32_t f) { return is_affordable(f); });
     }
 
-    // The most gain, or the most waiting trees, per price; free features first, of equals the first feature.
-    int32_t best(bool by_count) const {
+    // The most waiting trees per price; free features first, of equals the first feature.
+    int32_t best_by_count() const {
+        int32_t found = -1;
+        int64_t most = 0, its_price = 1;
+        for (const int32_t f : active_) {
+            if (!is_affordable(f)) continue;
+            const int64_t n = n_waiting_[static_cast<size_t>(f)], price = purse_.price(static_cast<size_t>(f));
+            const int64_t more = n * its_price - most * price;
+            if (more > 0 || (more == 0 && f < found)) {
+                found = f;
+                most = n;
+                its_price = price;
+            }
+        }
+        return found;
+    }
+
+    // The most gain per price, in the same way; where nothing is left to gain (a tie that only the leaves can tell), by count.
+    int32_t best_by_gain() const {
         int32_t found = -1;
         double most = 0;
         for (const int32_t f : active_) {
             if (!is_affordable(f)) continue;
-            const auto feature = static_cast<size_t>(f);
-            const double gain = by_count ? n_waiting_[feature] : gain_[feature];
-            const auto price = static_cast<double>(purse_.price(feature));
+            const double gain = gain_[static_cast<size_t>(f)];
+            const auto price = static_cast<double>(purse_.price(static_cast<size_t>(f)));
             const double worth = gain <= 0 ? 0 : price > 0 ? gain / price : kInfinity;
             if (worth > most || (worth == most && worth > 0 && f < found)) {
                 found = f;
                 most = worth;
             }
         }
-        // Nothing left to gain: a tie that only the leaves can tell.
-        return found < 0 && !by_count ? best(true) : found;
+        return found < 0 ? best_by_count() : found;
     }
 
-    struct Sums {
-        double alone;     // least lead, tree by tree
-        double together;  // the same with trees of one feature bounded together
-        double at_most;   // `together` cannot exceed it
-        double spread;    // squared ranges
-        double all_left, all_right;
-        void start_feature() { all_left = all_right = 0; }
-        void end_feature() { at_most += std::min(all_left, all_right); }
+    struct Rival {
+        int64_t least;     // least lead, tree by tree; in steps, as all of these
+        int64_t done;      // that of finished trees
+        int64_t together;  // least lead with trees of one feature bounded together
+        int64_t at_most;   // `together` cannot exceed it
+        double spread;     // squared ranges, in scores
     };
 
     const Reachable* trees_;
     const Policy* policy_;
     Purse purse_;
+    Knowledge knowledge_;
+    Looks looks_;
     size_t n_slots_;
-
-    std::vector<Known> known_;        // (n_features)
-    std::vector<ValueCode> code_;     // (n_features)
-    std::vector<float> rank_;         // (n_features), of imagined values
-    std::vector<ValueCode> last_code_;  // (n_features), of values between code_ and this
-    uint64_t known_bits_ = 0;
 
     std::vector<int32_t> first_;      // (n_features): first tree that waits for it, or -1
     std::vector<uint32_t> n_waiting_;
     std::vector<int32_t> active_;     // features that trees wait for
     std::vector<int32_t> cursor_;     // (n_trees)
     std::vector<int32_t> next_;       // (n_trees): next tree that waits for the same feature, or -1
-    std::vector<uint8_t> is_stale_;   // (n_trees): something is known below the cursor that its bounds do not use
-    std::vector<uint64_t> reads_;     // (n_trees): features that the part seen by the last look can still read, as bits
-    std::vector<float> looks_;        // (n_trees, 3, n_slots)
 
-    std::vector<double> done_low_, done_high_;    // (n_slots): base and finished trees
-    std::vector<double> sums_;        // (3, n_slots): base and all trees: least, largest and mean below their cursors
-    std::vector<float> counted_;      // (n_trees, 3, n_slots): what each tree has added to these
+    std::vector<const Stops::Stop*> stops_;  // (n_trees): where each tree is on a way that is known, or empty
+
+    std::vector<int32_t> sums_;       // (3, width): of all trees: least, largest and mean below their cursors, in steps
     int32_t leader_ = 0;
     std::vector<size_t> open_;        // slots of the rivals that could still win
     std::vector<double> gain_;        // (n_features)
-    std::vector<Sums> scratch_;       // (n_slots)
-    std::vector<float> far_top_;      // (n_slots)
-    std::vector<int32_t> stack_, waiting_, moving_;
+    std::vector<Rival> rivals_;       // (n_slots)
+    std::vector<double> scores_;      // (n_slots)
+    std::vector<int32_t> stale_, waiting_;
+    std::vector<Moving> moving_, going_;
     bool is_hopeful_ = false;
     bool is_box_ = false;             // imagined, to prove that the label is settled in it
-    double confidence_ = 0;
 };
 
 }  // namespace frugal

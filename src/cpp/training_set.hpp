@@ -92,6 +92,12 @@ class Costs {
         table.paid_groups = paid_groups.data();
     }
 
+    void set_ledger(Vector<uint8_t> ledger) {
+        if (ledger.shape(0) != table.n_features) throw std::invalid_argument("Costs: arrays of different sizes");
+        ledger_ = ledger;
+        table.ledger = ledger.data();
+    }
+
     CostTable table;
 
   private:
@@ -99,6 +105,7 @@ class Costs {
     Vector<int64_t> group_offsets_;
     Vector<int32_t> group_ids_;
     std::optional<Matrix<uint8_t>> paid_, paid_groups_;
+    std::optional<Vector<uint8_t>> ledger_;
 };
 
 }  // namespace frugal

@@ -49,6 +49,7 @@ struct GrowParams {
     Splitting splitting = Splitting::minimax;
     Objective objective = Objective::risk;
     double tradeoff = 0;
+    bool at_a_loss = false;  // penalized: the best split is taken even if it is not worth its price
     uint32_t max_depth = 0xFFFFFFFFu;
     uint32_t max_features = 0xFFFFFFFFu;
     bool skip_constants = false;  // max_features counts features that are not constant in the node

@@ -6,7 +6,18 @@ Learns which features are worth their price, and hands over the bill of every pr
 from frugalforest import acquisition, datasets, evaluation, impurities, selection
 from frugalforest.acquisition import FetchError
 from frugalforest.costs import FeatureCosts, Group
-from frugalforest.estimators import BudgetForestClassifier, OnDemand, PanelClassifier, StandardForestClassifier
+from frugalforest.estimators import (
+    BudgetForestClassifier,
+    CostLassoClassifier,
+    MixedNormTreeClassifier,
+    OnDemand,
+    PanelClassifier,
+    PenalizedForestClassifier,
+    PreselectedClassifier,
+    StandardForestClassifier,
+    SubmodularTreeClassifier,
+    SubmodularTreeRegressor,
+)
 from frugalforest.impurities import Polynomial, Powers, ThresholdPairs, check_admissible
 from frugalforest.persistence import ModelFileError, load
 from frugalforest.plotting import CostCurveDisplay
@@ -16,15 +27,21 @@ __version__ = "0.1.0"
 __all__ = [
     "BudgetForestClassifier",
     "CostCurveDisplay",
+    "CostLassoClassifier",
     "FeatureCosts",
     "FetchError",
     "Group",
+    "MixedNormTreeClassifier",
     "ModelFileError",
     "OnDemand",
     "PanelClassifier",
+    "PenalizedForestClassifier",
     "Polynomial",
     "Powers",
+    "PreselectedClassifier",
     "StandardForestClassifier",
+    "SubmodularTreeClassifier",
+    "SubmodularTreeRegressor",
     "ThresholdPairs",
     "acquisition",
     "check_admissible",

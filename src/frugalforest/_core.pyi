@@ -35,11 +35,13 @@ class Charge(Enum):
     always = 0
     path = 1
     forest = 2
+    ledger = 3
 
 class GrowParams:
     splitting: Splitting
     objective: Objective
     tradeoff: float
+    at_a_loss: bool
     max_depth: int
     max_features: int
     skip_constants: bool
@@ -72,6 +74,7 @@ class Costs:
         group_ids: NDArray[np.int32],
     ) -> None: ...
     def set_paid(self, paid: NDArray[np.uint8], paid_groups: NDArray[np.uint8]) -> None: ...
+    def set_ledger(self, ledger: NDArray[np.uint8]) -> None: ...
 
 class TrainingSet:
     def __init__(
@@ -104,8 +107,12 @@ def grow_trees(
     on_progress: Callable[[int], object] | None = None,
     with_gains: bool = False,
 ) -> tuple[dict[str, Any], bool]: ...
-def bootstrap_draws(seed: int, n_rows: int) -> NDArray[np.uint16]: ...
-def in_bag(seeds: NDArray[np.uint64], n_rows: int) -> NDArray[np.uint8]: ...
+def bootstrap_draws(
+    seed: int, n_rows: int, cumulative_draw_weights: NDArray[np.float64] | None = None
+) -> NDArray[np.uint16]: ...
+def in_bag(
+    seeds: NDArray[np.uint64], n_rows: int, cumulative_draw_weights: NDArray[np.float64] | None = None
+) -> NDArray[np.uint8]: ...
 def instruction_sets() -> list[str]: ...
 
 # ---- route.cpp
@@ -196,7 +203,12 @@ class Acquirer:
         only_lead: bool,
     ) -> None: ...
     def evaluate(
-        self, x: NDArray[Any], policy: Policy, with_estimate: bool, n_threads: int = 1
+        self,
+        x: NDArray[Any],
+        policy: Policy,
+        with_estimate: bool,
+        n_threads: int = 1,
+        leaves: NDArray[np.int32] | None = None,
     ) -> tuple[NDArray[np.int32], NDArray[np.uint8], NDArray[np.float64] | None, NDArray[np.uint8]]: ...
     def labels_at(
         self, x: NDArray[Any], policy: Policy, confidences: NDArray[np.float64], n_threads: int = 1

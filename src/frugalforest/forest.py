@@ -245,6 +245,14 @@ class Forest:
         """Class counts of every node, inner ones included, (n_nodes, n_classes)."""
         return _core.node_counts(self.feature, self.right, np.ascontiguousarray(self.leaf_counts))
 
+    def features_by_tree(self) -> Mask:
+        """Which features each tree splits on, (n_trees, n_features)."""
+        used = np.zeros((self.n_trees, self.n_features), dtype=bool)
+        tree = np.repeat(np.arange(self.n_trees), np.diff(self.node_offsets))
+        inner = self.feature >= 0
+        used[tree[inner], self.feature[inner]] = True
+        return used
+
     def gini_decrease(self) -> Floats:
         """Decrease of Gini impurity by the splits on each feature, averaged over trees, (n_features,).
 

@@ -7,11 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-
-from frugalforest.evaluation.resampling import monte_carlo_interval
 from studies.jagdhuber.tasks import BUDGETS, REAL, SETTINGS
 
-METHODS = ("STS", "AUC", "pFI", "FS")
+from frugalforest.evaluation.resampling import monte_carlo_interval
+
+METHODS = ("STS", "AUC", "pFI", "FS")  # of the paper
+SHOWN = ("STS", "STS features", "AUC", "pFI", "FS")  # in tables
 STRATEGIES = ("xi 0", "xi 1", "tuned")
 COLOURS = {"STS": "#0072b2", "AUC": "#d55e00", "pFI": "#009e73", "FS": "#777777"}
 
@@ -45,7 +46,7 @@ def means(frame: pd.DataFrame) -> pd.DataFrame:
 def error_table(cells: pd.DataFrame, names) -> list[str]:
     """One line per data set and budget, one column per method and strategy."""
     found = cells.set_index(["name", "budget", "kind", "strategy"])
-    columns = [(k, s) for k in METHODS for s in STRATEGIES if ((cells["kind"] == k) & (cells["strategy"] == s)).any()]
+    columns = [(k, s) for k in SHOWN for s in STRATEGIES if ((cells["kind"] == k) & (cells["strategy"] == s)).any()]
     lines = ["| | budget | " + " | ".join(f"{k} {s}" for k, s in columns) + " |", "|---" * (len(columns) + 2) + "|"]
     for name in names:
         for budget in sorted(cells.loc[cells["name"] == name, "budget"].unique()):
@@ -59,7 +60,7 @@ def _cell(found: pd.DataFrame, key) -> str:
         return "-"
     row = found.loc[key]
     rivals = found.xs(key[:2], level=("name", "budget"))
-    rivals = rivals[rivals.index.get_level_values("kind").isin(METHODS)]
+    rivals = rivals[rivals.index.get_level_values("kind").isin(SHOWN)]
     text = f"{row['error']:.4f} ± {row['half']:.4f}"
     return f"**{text}**" if row["error"] == rivals["error"].min() else text
 
@@ -135,6 +136,15 @@ def readings_finding(cells: pd.DataFrame) -> Finding:
     return Finding(claim, f"{ours}; ours at most the printed one in {better:.0%} of {len(wide)} cells", "measured")
 
 
+def limits_finding(cells: pd.DataFrame) -> Finding:
+    part = cells[(cells["strategy"] == "tuned") & cells["kind"].isin(["STS", "STS features"])]
+    wide = part.pivot_table(index=["name", "budget"], columns="kind", values="error").dropna()
+    better = (wide["STS features"] <= wide["STS"]).mean()
+    means_ = f"depth {wide['STS'].mean():.4f}, distinct features {wide['STS features'].mean():.4f}"
+    claim = "Outlook: base trees of STS limited by distinct features instead of depth"
+    return Finding(claim, f"{means_} (tuned); features at most depth in {better:.0%} of {len(wide)} cells", "measured")
+
+
 def findings(frame: pd.DataFrame, cells: pd.DataFrame) -> list[Finding]:
     simulated = cells[cells["name"].isin(SETTINGS)]
     found = []
@@ -145,6 +155,8 @@ def findings(frame: pd.DataFrame, cells: pd.DataFrame) -> list[Finding]:
             "C and D: STS best, pFI second, AUC last": (("C", "D"), ["STS", "pFI", "AUC"]),
         }
         found += [order_finding(simulated, s, claim, order) for claim, (s, order) in claims.items()]
+        if (cells["kind"] == "STS features").any():
+            found.append(limits_finding(simulated))
         if (cells["kind"] == "STS paper").any():
             found.append(readings_finding(simulated))
     if frame["name"].isin(REAL).any():

@@ -39,6 +39,7 @@ def selectors(costs: ff.FeatureCosts, seed: int, n_jobs: int, n_trees: int) -> d
     return {
         "STS": ShallowTreeSelector(n_forest_trees=n_trees, **common),
         "STS paper": ShallowTreeSelector(n_forest_trees=n_trees, bcr="paper", **common),
+        "STS features": ShallowTreeSelector(n_forest_trees=n_trees, limit="features", **common),
         "AUC": AUCSelector(n_forest_trees=n_trees, **common),
         "pFI": PermutationSelector(n_forest_trees=n_trees, n_estimators=n_trees, **common),
         "FS": ForwardSelector(n_forest_trees=min(n_trees, FORWARD_TREES), **common),

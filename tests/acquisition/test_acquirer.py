@@ -171,6 +171,34 @@ def test_rows_threads_and_memory_order_do_not_matter():
             np.testing.assert_array_equal(getattr(other, name), getattr(found, name)[shuffled])
 
 
+def test_leaves_that_are_known_beforehand_change_nothing():
+    for seed in range(100):
+        case, acquirer, rule = drawn(seed, 40)
+        if case.ensemble.forest.n_trees == 0 or rule.name == "all":
+            continue
+        policy, leaves = acquirer.policy(rule), case.ensemble.forest.apply(case.rows)
+        found = acquirer.core.evaluate(case.rows, policy, True, 1, leaves)
+        for one, other in zip(found, acquirer.core.evaluate(case.rows, policy, True), strict=True):
+            np.testing.assert_array_equal(one, other, err_msg=str(seed))
+
+
+def test_leaves_of_other_trees_are_refused():
+    case, acquirer, rule = drawn(3)
+    leaves = case.ensemble.forest.apply(case.rows)
+    for wrong in (leaves[1:], leaves[:, 1:]):
+        with pytest.raises(ValueError, match="leaves of other rows or trees"):
+            acquirer.core.evaluate(case.rows, acquirer.policy(rule), False, 1, np.ascontiguousarray(wrong))
+
+
+def test_matrices_are_read_in_parts(monkeypatch):
+    for seed in range(10):
+        case, acquirer, rule = drawn(seed, 50)
+        expected = acquirer.evaluate(case.rows, rule)
+        monkeypatch.setattr("frugalforest.acquisition.acquirer.LEAVES_AT_ONCE", 100)
+        assert_same(acquirer.evaluate(case.rows, rule), expected)
+        monkeypatch.undo()
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.int16, np.int64, np.uint8, bool])
 def test_types_of_numbers(dtype):
     for seed in range(15):
@@ -242,6 +270,21 @@ def test_kernel_and_twin_buy_the_same(by, bounds, hope):
         rule = random_rule(rng, case.costs, rng.choice(["label", "all", "confidence"]))
         n_steps += compare(case.acquirer(order), rule, case.rows[0], rng)
     assert n_steps > 80
+
+
+SMALL_TREES = ("two shares", "two margins", "margins", "rounds", "one against all")
+
+
+def test_small_trees_as_sets_of_leaves_or_node_by_node():
+    """63 nodes are enough to see these trees as a whole; from 64 on small trees are sets of leaves."""
+    for seed in range(150):
+        case = random_case(seed, kinds=SMALL_TREES, n_rows=20)
+        rng = np.random.default_rng([seed, 3])
+        order, rule = random_order(rng, most_visits=63), random_rule(rng, case.costs)
+        by_nodes, by_sets = case.acquirer(order), case.acquirer(dataclasses.replace(order, most_visits=64))
+        assert_same(by_sets.evaluate(case.rows, rule), by_nodes.evaluate(case.rows, rule))
+        ticks = [_core.Run(a.core, a.policy(rule)).expected_ticks(20, seed) for a in (by_nodes, by_sets)]
+        assert ticks[0] == ticks[1], seed
 
 
 def test_kernel_and_twin_spend_the_same_within_a_budget():

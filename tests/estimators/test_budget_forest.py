@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import _thread
 import threading
 import time
-from contextlib import contextmanager
 
 import numpy as np
 import pandas as pd
@@ -17,6 +15,7 @@ import frugalforest as ff
 from frugalforest.estimators.budget_forest import PAPER_ALPHAS
 from frugalforest.estimators.problem import stratified_mask
 from frugalforest.impurities import Gini, Polynomial, Powers, ThresholdPairs
+from interrupting import ctrl_c_after
 
 COSTS = ff.FeatureCosts(
     [1, 1.1, 1.2, 0.9, 1, 1.3, 1, 1.05], groups={"a": ff.Group([0, 1, 4], 0.15), "b": ff.Group([1, 2, 6], 0.2)}
@@ -461,18 +460,6 @@ def test_importances_find_what_matters():
 
 
 # ---- progress and interruption
-
-
-@contextmanager
-def ctrl_c_after(seconds):
-    """Interrupts the main thread while it is busy inside, and never later."""
-    timer = threading.Timer(seconds, _thread.interrupt_main)
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
-        timer.join()
 
 
 def test_progress_is_shown_for_each_impurity(capsys):

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import _thread
-import threading
-from contextlib import contextmanager
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,6 +12,7 @@ import frugalforest as ff
 from frugalforest import _core
 from frugalforest.estimators.light_leaves import without_light_leaves
 from frugalforest.growing import tree_seeds
+from interrupting import ctrl_c_after
 
 
 def simulated(n_rows=600, seed=0, n_classes=2):
@@ -342,18 +339,6 @@ def test_costs_follow_the_columns_by_name():
 
 
 # ---- progress and interruption
-
-
-@contextmanager
-def ctrl_c_after(seconds):
-    """Interrupts the main thread while it is busy inside, and never later."""
-    timer = threading.Timer(seconds, _thread.interrupt_main)
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
-        timer.join()
 
 
 def test_progress_is_shown_when_asked_for(capsys):

@@ -74,6 +74,7 @@ class Problem:
     weights: NDArray[np.float64] | None = None
     class_weight: NDArray[np.float64] | None = None
     paid: NDArray[np.bool_] | None = None
+    ledger: NDArray[np.bool_] | None = None
 
     @property
     def is_regression(self) -> bool:
@@ -107,7 +108,8 @@ def compiled(problem: Problem, engine: str = "auto", instruction_set: str = "aut
     """The core's arrays, for the problem's own seed or several."""
     seeds = np.array([problem.tree_seed] if seeds is None else seeds, dtype=np.uint64)
     training_set = options.pop("training_set", None) or problem.training_set()
-    options |= {"engine": engine, "instruction_set": instruction_set, "paid": problem.paid}
+    options |= {"engine": engine, "instruction_set": instruction_set}
+    options |= {"paid": problem.paid, "ledger": problem.ledger}
     return grow(training_set, problem.growth, problem.costs, seeds, with_gains=True, **options).arrays
 
 
@@ -132,6 +134,7 @@ def twin(problem: Problem, tree_seed: int | None = None) -> list[naive.Node]:
         bin_max=parts(bins.bin_max, bins.bin_offsets),
         costs=(costs.own, costs.shared, costs.membership.T),
         paid=problem.paid,
+        ledger=problem.ledger,
         **{name: value for name, value in vars(growth).items() if name != "bootstrap"},
     )
 
@@ -276,12 +279,13 @@ def random_growth(n_features: int, n_classes: int, rng: np.random.Generator, **f
         "min_samples_split": int(rng.choice([2, 2, 2, 5, 12])),
         "max_distinct_features": maybe(0.15, int(rng.integers(0, n_features + 1))),
         "max_tree_cost": maybe(0.15, float(rng.choice([0, 1, 2.5, 4, 6]))),
-        "charge": rng.choice(["always", "path", "forest"]),
+        "charge": rng.choice(["always", "path", "forest", "ledger"]),
         "repeat_charge": float(rng.choice([0, 0.5, 1])),
         "bootstrap": bool(rng.random() < 0.5),
         **OBJECTIVES[rng.choice(["risk", "risk", "penalized 0", "penalized"])],
     }
     options["skip_constants"] = bool(rng.random() < 0.5)
+    options["at_a_loss"] = bool(rng.random() < 0.3)
     options |= fixed
     if options["objective"] == "penalized":
         options.setdefault("tradeoff", float(rng.choice([2.0**-10, 2.0**-6, 0.125, 4])))
@@ -316,6 +320,7 @@ def random_problem(seed: int, size: tuple[int, int, int] | None = None, *, impur
     lists = [[0.25, 0.5, 1.0, 1.5, 3.0], [0.0, 1.0], [1 / 3, 0.7, 1.1, 1 / 3]]
     class_weight = rng.choice(lists[rng.integers(3)], n_classes) if rng.random() < 0.3 else None
     paid = rng.random((n_rows, n_features)) < rng.choice([0.0, 0.3, 0.9]) if growth.charge == "forest" else None
+    ledger = rng.random(n_features) < rng.choice([0.0, 0.3, 0.9]) if growth.charge == "ledger" else None
     return Problem(
         BinnedData(codes, make_bins(n_bins, is_categorical, rng)),
         labels,
@@ -326,4 +331,5 @@ def random_problem(seed: int, size: tuple[int, int, int] | None = None, *, impur
         weights=weights,
         class_weight=class_weight,
         paid=paid,
+        ledger=ledger,
     )

@@ -65,7 +65,7 @@ def test_every_impurity_splitting_and_objective(impurity, splitting, objective):
 
 
 @pytest.mark.parametrize("repeat_charge", [0.0, 0.5, 1.0])
-@pytest.mark.parametrize("charge", ["always", "path", "forest"])
+@pytest.mark.parametrize("charge", ["always", "path", "forest", "ledger"])
 def test_every_charge(charge, repeat_charge):
     for seed in range(10):
         compare(random_problem(2 * 10**7 + seed, charge=charge, repeat_charge=repeat_charge))

@@ -93,6 +93,38 @@ def test_any_number_of_classes(n_classes):
         same_on_every_instruction_set(problem)
 
 
+def test_a_class_for_every_row():
+    for n_rows in (63, 64, 65):
+        problem = replace(bisected(n_rows, (n_rows, 4, 255), bootstrap=False), labels=np.arange(n_rows)[::-1])
+        same_on_every_instruction_set(replace(problem, n_classes=n_rows + 2, class_weight=None))
+
+
+@pytest.mark.parametrize("share_drawn", [0.002, 0.02, 0.5])
+def test_samples_with_gaps(share_drawn):
+    # 64 rows of the sample may reach over more rows than two vectors hold, and one row may be drawn many times.
+    problem = noise(5_000, 3, Growth(ThresholdPairs(), max_depth=5))
+    weights = (np.random.default_rng(0).random(5_000) < share_drawn).astype(float)
+    seeds, training_set = tree_seeds(0, 2), problem.training_set()
+    options = {"seeds": seeds, "training_set": training_set, "draw_weights": weights}
+    expected = compiled(problem, "histogram", **options)
+    assert len(expected["feature"]) > 10
+    for instruction_set in INSTRUCTION_SETS:
+        assert_same_arrays(expected, compiled(problem, "bisection", instruction_set, **options))
+
+
+def test_data_too_large_to_be_copied_in_class_order():
+    n_features, n_rows = 512, 2**16 + 64  # beyond 2^25 codes
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 255, (n_features, n_rows), dtype=np.uint8)
+    labels = (codes[100] > 90).astype(np.int32) + (codes[200] > 130)
+    bins = make_bins([255] * n_features, [False] * n_features, rng)
+    growth = Growth(ThresholdPairs(), max_depth=2)
+    problem = Problem(BinnedData(codes, bins), labels, 3, growth, FeatureCosts.unit(n_features))
+    training_set = problem.training_set()
+    expected = compiled(problem, "histogram", training_set=training_set)
+    assert_same_arrays(expected, compiled(problem, "bisection", training_set=training_set))
+
+
 @pytest.mark.parametrize("share_missing", [0.0, 0.02, 0.5, 0.98, 1.0])
 @pytest.mark.parametrize("n_bins", [1, 2, 254, 255])
 def test_missing_wraps_to_the_least_code(n_bins, share_missing):

@@ -17,6 +17,8 @@ from frugalforest.ensemble import Ensemble
 from frugalforest.forest import Floats, Mask
 from frugalforest.growing.params import groups_by_feature
 
+LEAVES_AT_ONCE = 2**24  # of a matrix, one for each row and tree: 64 MB
+
 
 class Evaluation(NamedTuple):
     """What a whole matrix of rows ended with."""
@@ -78,7 +80,7 @@ class Acquirer:
         """Run every row (as `ensemble.reading` gives it) to its end."""
         if rule.name == "all":
             return self._read_all(rows, n_threads)
-        answer, is_complete, channels, mask = self.core.evaluate(rows, self.policy(rule), with_probabilities, n_threads)
+        answer, is_complete, channels, mask = self._run_rows(rows, rule, n_threads, with_probabilities)
         labels = answer.astype(np.intp)
         probabilities = None if channels is None else self.estimated_probabilities(channels, labels)
         complete = np.flatnonzero(is_complete)
@@ -88,6 +90,28 @@ class Acquirer:
             if probabilities is not None:
                 probabilities[complete] = self.ensemble.probabilities(scores)
         return Evaluation(labels, mask.view(np.bool_), probabilities)
+
+    def _run_rows(
+        self, rows: NDArray[Any], rule: StopRule, n_threads: int, with_probabilities: bool
+    ) -> tuple[NDArray[np.int32], NDArray[np.uint8], Floats | None, NDArray[np.uint8]]:
+        """What the core gives for every row, some rows at a time.
+
+        All values of a matrix are at hand, so the leaves are looked up first, by the fast way of full evaluation: rows
+        that are alike are then read one after the other, and no tree is walked twice. What is bought, and the answer,
+        depend on the values that are bought only.
+        """
+        forest, policy = self.ensemble.forest, self.policy(rule)
+        n_rows = max(1, LEAVES_AT_ONCE // max(forest.n_trees, 1))
+        parts = []
+        for first in range(0, max(len(rows), 1), n_rows):
+            some = rows[first : first + n_rows]
+            leaves = forest.apply(some, n_threads) if forest.n_trees else None
+            parts.append(self.core.evaluate(some, policy, with_probabilities, n_threads, leaves))
+        if len(parts) == 1:
+            return parts[0]
+        answer, is_complete, channels, mask = zip(*parts, strict=True)
+        joined = np.concatenate(channels) if with_probabilities else None
+        return np.concatenate(answer), np.concatenate(is_complete), joined, np.concatenate(mask)
 
     def _read_all(self, rows: NDArray[Any], n_threads: int) -> Evaluation:
         scores, mask = self.ensemble.scores(rows, with_mask=True, n_threads=n_threads)

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from frugalforest import _core
 from frugalforest.acquisition import Acquirer, StopRule
 from frugalforest.costs import FeatureCosts
 from frugalforest.data import FeatureEncoder
@@ -40,7 +39,6 @@ from frugalforest.estimators.sizes import measured_sizes
 from frugalforest.evaluation import CostCurve
 from frugalforest.forest import Forest
 from frugalforest.growing.params import Thresholds
-from frugalforest.growing.seeds import Seeds
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -208,9 +206,8 @@ class ForestClassifierBase(AcquiringMixin, FrugalClassifierMixin, BaseEstimator)
         self.class_prior_ = problem.class_prior
         self.feature_costs_ = problem.costs
 
-    def _keep_oob(self, rows: Rows, seeds: Seeds) -> None:
-        """Out-of-bag estimates from the rows the forest was grown on; seeds: (n_trees,), of its trees."""
-        in_bag = _core.in_bag(seeds, len(rows))
+    def _keep_oob(self, rows: Rows, in_bag: NDArray[np.uint8]) -> None:
+        """Out-of-bag estimates from the rows the forest was grown on; in_bag: (n_trees, n_rows)."""
         sums, mask = self.forest_.sums(
             rows.matrix, **self._votes(self.forest_), with_mask=True, in_bag=in_bag, n_threads=self._n_threads()
         )

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import copy
-import warnings
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
-from math import floor, log10
 from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
-from frugalforest.acquisition import Acquirer
-from frugalforest.estimators.base import Floats, ForestClassifierBase
+from frugalforest import _core
 from frugalforest.estimators.checks import check_choice, check_number, check_numbers
-from frugalforest.estimators.problem import Problem, Rows, stratified_mask, validation_rows
-from frugalforest.estimators.variants import Recipe, Variant, VariantGrower, reads_something
-from frugalforest.evaluation import CostCurve
+from frugalforest.estimators.choosing import ChoosingForestBase, limit_of
+from frugalforest.estimators.problem import Problem, Rows
+from frugalforest.estimators.variants import Recipe, Variant, VariantGrower
 from frugalforest.forest import Forest
 from frugalforest.growing import Growth, TrainingSet, tree_seeds
 from frugalforest.growing.params import Charge, Splitting, Thresholds
@@ -30,7 +23,7 @@ from frugalforest.impurities import ThresholdPairs, evaluate
 PAPER_ALPHAS = (0, 2, 4, 6, 8, 10, 15, 25, 35, 45)
 
 
-class BudgetForestClassifier(ForestClassifierBase):
+class BudgetForestClassifier(ChoosingForestBase):
     """Random forest for an average feature budget (Nan, Wang, Saligrama 2015: BudgetRF).
 
     Trees split on the feature and threshold of least risk, cost over the impurity that is removed for certain:
@@ -152,15 +145,9 @@ class BudgetForestClassifier(ForestClassifierBase):
     True
     """
 
-    curve_: CostCurve
-    variants_: tuple[Variant, ...]
-    max_budget_: float
     impurity_: Any
     alpha_: float | None
     price_power_: float | None
-    n_estimators_: int
-    validation_error_: float
-    validation_cost_: float
 
     def __init__(
         self,
@@ -253,42 +240,14 @@ class BudgetForestClassifier(ForestClassifierBase):
             self._warn_no_tree()
         return self
 
-    def at_budget(self, budget: float | None) -> Self:
-        """The best model within another budget, from the trees already grown; this one stays as it is.
-
-        Budgets up to `max_budget_` can be asked for. Out-of-bag estimates are not carried over.
-        """
-        check_is_fitted(self)
-        check_number(budget, "budget", 0, or_none=True)
-        if _limit(budget) > self.max_budget_:
-            wanted = "no limit" if budget is None else f"a budget of {budget:g}"
-            raise ValueError(
-                f"the trees were grown for a budget of {self.max_budget_:g}, so {wanted} is out of reach; "
-                "fit with this budget (or budget=None), then ask for smaller ones."
-            )
-        model = copy.copy(self)
-        model.budget = budget
-        for name in ("oob_score_", "oob_cost_", "oob_decision_function_"):
-            model.__dict__.pop(name, None)
-        model._choose()
-        if model.n_estimators_ == 0:
-            model._warn_no_tree()
-        return model
-
     # ---- steps of fit
 
     def _check_parameters(self) -> None:
         self._check_common()
-        check_number(self.budget, "budget", 0, or_none=True)
+        self._check_choosing()
         check_choice(self.splitting, "splitting", ("minimax", "expected"))
         check_choice(self.charge, "charge", ("always", "path", "forest"))
         check_number(self.repeat_charge, "repeat_charge", 0, at_most=1)
-        check_number(self.validation_fraction, "validation_fraction", 0, at_most=1)
-        if self.validation_fraction in (0, 1):
-            raise ValueError(
-                f"validation_fraction is {self.validation_fraction}; expected a share between 0 and 1, exclusive. "
-                "Give eval_set to fit on all rows."
-            )
         if self.impurity is None and not self._chooses_alpha():
             check_numbers(self.alpha, "alpha", 0, or_auto=True)
         check_numbers(self.price_power, "price_power", 0, at_most=1)
@@ -326,43 +285,19 @@ class BudgetForestClassifier(ForestClassifierBase):
             **self._common_growth(problem.n_features),
         )
 
-    def _split(self, problem: Problem, eval_set: Any, seed: int) -> tuple[Rows, Rows]:
-        """Rows to grow from and rows to choose with."""
-        rows = problem.rows
-        if eval_set is not None:
-            return rows, validation_rows(problem, eval_set, type(self).__name__)
-        held_out = stratified_mask(rows.labels, self.validation_fraction, seed)
-        if not held_out.any():
-            warnings.warn(
-                "too few rows to set some aside: the bill and the error that choose the model are those of the "
-                "training rows. Give eval_set, or more rows.",
-                UserWarning,
-                stacklevel=3,
-            )
-            return rows, rows
-        return rows.take(~held_out), rows.take(held_out)
-
     def _grower(self, problem: Problem, training_set: TrainingSet, train: Rows, validation: Rows) -> VariantGrower:
         return VariantGrower(
             training_set,
             train,
             self._growth(problem, ThresholdPairs()),
             problem.costs,
-            measure=lambda forest, sizes: self._measure(
-                forest, validation, problem.costs, partial(self._try, problem), sizes
-            ),
+            measure=self._measure_on(validation, problem),
             no_trees=Forest.without_trees(problem.n_features, problem.n_classes),
-            budget=_limit(self.budget),
+            budget=limit_of(self.budget),
             min_leaf_share=self.min_weight_fraction_leaf,
             n_threads=self._n_threads(),
             verbose=self.verbose,
         )
-
-    def _try(self, problem: Problem, forest: Forest) -> Acquirer:
-        """The acquirer of a forest while nothing is kept yet."""
-        base = np.zeros(problem.n_classes)
-        ensemble = self._ensemble(forest, base, problem.classes, problem.encoder)
-        return Acquirer(ensemble, problem.costs)
 
     def _grow_variants(
         self, grower: VariantGrower, families: list[list[Recipe]], seed: int
@@ -396,81 +331,15 @@ class BudgetForestClassifier(ForestClassifierBase):
 
     def _keep(self, problem: Problem, variants: tuple[Variant, ...], train: Rows, validation: Rows) -> None:
         self._keep_problem(problem)
-        self.variants_ = variants
-        self.max_budget_ = np.inf if all(variant.is_complete for variant in variants) else _limit(self.budget)
-        points = self._curve([(variant.error, variant.cost) for variant in variants], validation)
-        self.curve_ = (points.take(self._worth_something()) if np.isfinite(self._least_budget()) else points).measured()
-        chosen = self._choose()
+        chosen = self._keep_variants(variants, validation)
         if self.oob_score:
-            self._keep_oob(train, np.zeros(0, np.uint64) if chosen is None else chosen.seeds[: self.n_estimators_])
+            seeds = np.zeros(0, np.uint64) if chosen is None else chosen.seeds[: self.n_estimators_]
+            self._keep_oob(train, _core.in_bag(seeds, len(train)))
 
-    # ---- choosing a point
-
-    def _choose(self) -> Variant | None:
-        """Take the best point within the budget, or no tree at all -> the variant it belongs to."""
-        point = self.curve_.best_index(_limit(self.budget))
-        if point is None:
-            self.impurity_, self.alpha_, self.price_power_, self.n_estimators_ = None, None, None, 0
-            self.validation_error_, self.validation_cost_ = self.curve_.baseline_error, 0.0
-            self.forest_ = Forest.without_trees(self.n_features_in_, len(self.classes_))
-            return None
-        variant: Variant = self.variants_[self.curve_.variant[point]]
-        self.impurity_ = variant.recipe.impurity
-        self.alpha_ = getattr(variant.recipe.impurity, "alpha", None)
-        self.price_power_ = variant.recipe.price_power
-        self.n_estimators_ = int(self.curve_.n_trees[point])
-        self.validation_error_ = float(self.curve_.error[point])
-        self.validation_cost_ = float(self.curve_.cost[point])
-        self.forest_ = variant.forest.first(self.n_estimators_)
-        return variant
-
-    def _worth_something(self) -> NDArray[np.intp]:
-        """Which of all points read any feature."""
-        return np.flatnonzero(np.concatenate([reads_something(variant.forest) for variant in self.variants_]))
-
-    def _least_budget(self) -> float:
-        """The average bill of the cheapest tree that reads anything, also if it was dropped; else infinity."""
-        return min(variant.least_cost for variant in self.variants_)
-
-    def _warn_no_tree(self) -> None:
-        least = _rounded_up(self._least_budget())
-        warnings.warn(
-            f"no tree fits a budget of {self.budget:g}: the cheapest one costs {least} per row on average. The model "
-            f"answers with the most frequent class, for nothing; give a budget of at least {least} for a tree.",
-            UserWarning,
-            stacklevel=3,
-        )
-
-    # ---- curves
-
-    def _curve(self, measured: list[tuple[Floats, Floats]], rows: Rows) -> CostCurve:
-        return CostCurve.of_forests(
-            measured,
-            [variant.recipe for variant in self.variants_],
-            total_cost=self.feature_costs_.total,
-            baseline_error=self._baseline_error(rows),
-        )
-
-    def _cost_curve(self, X: Any, y: Any) -> CostCurve:
-        """The points on the frontier of the validation curve, measured on other rows."""
-        rows = self._later_rows(X, y)
-        chosen = self.curve_.frontier()
-        measured = [
-            self._measure(
-                variant.forest,
-                rows,
-                self.feature_costs_,
-                self._acquirer_of,
-                chosen.n_trees[chosen.variant == i].tolist(),
-            )
-            for i, variant in enumerate(self.variants_)
-        ]
-        first = np.cumsum([0, *(variant.n_trees for variant in self.variants_)])
-        return self._curve(measured, rows).take(first[chosen.variant] + chosen.n_trees - 1)
-
-
-def _limit(budget: float | None) -> float:
-    return np.inf if budget is None else float(budget)
+    def _keep_recipe(self, recipe: Recipe | None) -> None:
+        self.impurity_ = None if recipe is None else recipe.impurity
+        self.alpha_ = getattr(self.impurity_, "alpha", None)
+        self.price_power_ = None if recipe is None else recipe.price_power
 
 
 def _try_out(impurity: Any, n_classes: int) -> None:
@@ -487,9 +356,3 @@ def _try_out(impurity: Any, n_classes: int) -> None:
             f"the impurity {impurity!r} gave {values.tolist()} for the class counts {sets.tolist()}; "
             "expected finite numbers, also for the empty set."
         )
-
-
-def _rounded_up(cost: float) -> str:
-    """Six digits of a positive cost, and not less than it: a budget that is named has to be enough."""
-    text = f"{cost:.6g}"
-    return text if float(text) >= cost else f"{cost + 10.0 ** (floor(log10(cost)) - 5):.6g}"

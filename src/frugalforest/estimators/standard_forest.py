@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, Self
 
+from frugalforest import _core
 from frugalforest.estimators.base import ForestClassifierBase
 from frugalforest.estimators.checks import check_choice, check_flag, check_number, check_whole_number
 from frugalforest.estimators.light_leaves import without_light_leaves
@@ -216,4 +217,4 @@ class StandardForestClassifier(ForestClassifierBase):
         self._keep_problem(problem)
         self.forest_ = forest
         if self.oob_score:
-            self._keep_oob(problem.rows, seeds)
+            self._keep_oob(problem.rows, _core.in_bag(seeds, len(problem.rows)))

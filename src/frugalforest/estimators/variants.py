@@ -1,4 +1,4 @@
-"""Variants of a budget forest: one forest per recipe, each grown until the average bill reaches the budget."""
+"""Variants of a forest: one for each recipe, grown until the average bill reaches the budget."""
 
 from __future__ import annotations
 
@@ -40,11 +40,22 @@ class Recipe:
         return FeatureCosts(np.where(costs.alone > 0, costs.alone**self.price_power, 0.0))
 
 
+@dataclass(frozen=True)
+class Penalty:
+    """How the trees of a penalised forest are grown: score of a split = gain - tradeoff * price."""
+
+    tradeoff: float
+    at_a_loss: bool = False  # whether the best split of a node is taken even if its score is not above 0
+
+    def __str__(self) -> str:
+        return f"tradeoff={self.tradeoff:g}" + (", at a loss" if self.at_a_loss else "")
+
+
 @dataclass(frozen=True, eq=False)
 class Variant:
     """The forest of one recipe, as far as the budget let it grow, and how it does on the validation rows."""
 
-    recipe: Recipe
+    recipe: Recipe | Penalty
     forest: Forest
     error: Floats  # (n_trees,): after each tree
     cost: Floats  # (n_trees,): average bill after each tree
@@ -63,17 +74,72 @@ def reads_something(forest: Forest) -> NDArray[np.bool_]:
     return np.logical_or.accumulate(np.diff(forest.node_offsets) > 1)
 
 
+Measure = Callable[[Forest, list[int]], tuple[Floats, Floats]]  # error and cost (n_trees,), the cost of these sizes
+
+
 @dataclass(frozen=True, eq=False)
-class _Grown:
+class MeasuredForest:
     """Trees, measured on the validation rows."""
 
     forest: Forest
     error: Floats  # (n_trees,)
-    cost: Floats  # (n_trees,)
+    cost: Floats  # (n_trees,); NaN: this size was not measured
+
+    @property
+    def n_trees(self) -> int:
+        """Number of trees."""
+        return self.forest.n_trees
+
+    def with_more(self, trees: Forest, measure: Measure) -> MeasuredForest:
+        """These trees and some more; what was measured before stays."""
+        forest = Forest.joined([self.forest, trees])
+        error, cost = measure(forest, measured_sizes(self.n_trees, forest.n_trees))
+        known = np.concatenate([self.cost, np.full(trees.n_trees, np.nan)])
+        return MeasuredForest(forest, error, np.where(np.isnan(cost), known, cost))
 
     def within(self, budget: float) -> int:
         """The largest number of trees within the budget, 0 if there is none; sizes not measured do not count."""
         return int(np.max(np.flatnonzero(self.cost <= budget), initial=-1)) + 1
+
+    def cut(self, recipe: Recipe | Penalty, budget: float, seeds: Seeds) -> Variant:
+        """The variant that has the trees within the budget; seeds: of all trees that were asked for."""
+        n_within = self.within(budget)
+        n_classes = self.forest.n_classes
+        return Variant(
+            recipe=recipe,
+            forest=self.forest.first(n_within) if n_within else Forest.without_trees(self.forest.n_features, n_classes),
+            error=self.error[:n_within],
+            cost=self.cost[:n_within],
+            seeds=seeds[:n_within],
+            is_complete=n_within == len(seeds),
+            least_cost=float(np.nanmin(self.cost[reads_something(self.forest)], initial=np.inf)),
+        )
+
+
+def grow_beyond(
+    budget: float,
+    n_trees: int,
+    no_trees: Forest,
+    grow_some: Callable[[int], tuple[Forest | None, bool]],
+    measure: Measure,
+) -> tuple[MeasuredForest, bool]:
+    """Add trees until the average bill exceeds the budget or there are n_trees -> all of them, whether Ctrl-C came.
+
+    grow_some(have) gives the next trees, None if there is none, and whether Ctrl-C cut them short. Ctrl-C before the
+    first tree raises KeyboardInterrupt.
+    """
+    grown, interrupted = MeasuredForest(no_trees, np.zeros(0), np.zeros(0)), False
+    try:
+        while not interrupted and grown.n_trees < n_trees and grown.within(budget) == grown.n_trees:
+            new, interrupted = grow_some(grown.n_trees)
+            if new is None:
+                break
+            grown = grown.with_more(new, measure)
+    except KeyboardInterrupt:  # it came while nothing was growing: what is measured is kept
+        interrupted = True
+    if grown.n_trees == 0:
+        raise KeyboardInterrupt
+    return grown, interrupted
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +150,7 @@ class VariantGrower:
     train: Rows
     growth: Growth  # with any impurity
     costs: FeatureCosts
-    measure: Callable[[Forest, list[int]], tuple[Floats, Floats]]  # error and cost (n_trees,), the cost of these sizes
+    measure: Measure
     no_trees: Forest
     budget: float  # infinity: no limit
     min_leaf_share: float
@@ -92,49 +158,20 @@ class VariantGrower:
     verbose: int
 
     def grow(self, recipe: Recipe, seeds: Seeds) -> tuple[Variant, bool]:
-        """Add trees until the average bill exceeds the budget, drop those beyond -> variant, whether Ctrl-C came.
-
-        Ctrl-C before the first tree raises KeyboardInterrupt.
-        """
-        grown, interrupted = self._grow_until_beyond(recipe, seeds)
-        if grown.forest.n_trees == 0:
-            raise KeyboardInterrupt
-        reads = reads_something(grown.forest)
-        n_within = grown.within(self.budget)
-        variant = Variant(
-            recipe=recipe,
-            forest=grown.forest.first(n_within) if n_within else self.no_trees,
-            error=grown.error[:n_within],
-            cost=grown.cost[:n_within],
-            seeds=seeds[:n_within],
-            is_complete=n_within == len(seeds),
-            least_cost=float(np.nanmin(grown.cost[reads], initial=np.inf)),
-        )
-        return variant, interrupted
-
-    def _grow_until_beyond(self, recipe: Recipe, seeds: Seeds) -> tuple[_Grown, bool]:
+        """Add trees until the average bill exceeds the budget, drop those beyond -> variant, whether Ctrl-C came."""
         paid = np.zeros(self.train.matrix.shape, dtype=bool) if self.growth.charge == "forest" else None
-        grown, interrupted = _Grown(self.no_trees, np.zeros(0), np.zeros(0)), False
         with progress_bar(self.verbose, len(seeds), f"BudgetForest, {recipe}") as show:
-            try:
-                while not interrupted and len(grown.cost) < len(seeds) and grown.within(self.budget) == len(grown.cost):
-                    new, interrupted = self._grow_some(recipe, seeds, len(grown.cost), paid, show)
-                    if new is None:
-                        break
-                    forest = Forest.joined([grown.forest, new])
-                    error, cost = self.measure(forest, measured_sizes(len(grown.cost), forest.n_trees))
-                    known = np.concatenate([grown.cost, np.full(forest.n_trees - len(grown.cost), np.nan)])
-                    grown = _Grown(forest, error, np.where(np.isnan(cost), known, cost))
-                    if paid is not None:
-                        paid |= new.features_read(self.train.matrix, self.n_threads)
-            except KeyboardInterrupt:  # it came while nothing was growing: what is measured is kept
-                interrupted = True
-        return grown, interrupted
+
+            def grow_some(have: int) -> tuple[Forest | None, bool]:
+                return self._grow_some(recipe, seeds, have, paid, show)
+
+            grown, interrupted = grow_beyond(self.budget, len(seeds), self.no_trees, grow_some, self.measure)
+        return grown.cut(recipe, self.budget, seeds), interrupted
 
     def _grow_some(
         self, recipe: Recipe, seeds: Seeds, have: int, paid: NDArray[np.bool_] | None, show: Any
     ) -> tuple[Forest | None, bool]:
-        """The next trees, and whether Ctrl-C cut them short; None if there is none."""
+        """The next trees, and whether Ctrl-C cut them short; None if there is none. What rows read is paid."""
         grown = grow(
             self.training_set,
             replace(self.growth, impurity=recipe.impurity),
@@ -149,7 +186,10 @@ class VariantGrower:
         if grown.n_trees == 0:
             return None, grown.interrupted
         forest = Forest.from_arrays(grown.arrays, self.no_trees.n_features)
-        return without_light_leaves(forest, self.min_leaf_share), grown.interrupted
+        forest = without_light_leaves(forest, self.min_leaf_share)
+        if paid is not None:
+            paid |= forest.features_read(self.train.matrix, self.n_threads)
+        return forest, grown.interrupted
 
     def _step(self, have: int) -> int:
         """How many trees to grow before the bill is looked at again; the forest depends on it for "forest" only.

@@ -82,6 +82,7 @@ def grow(
     *,
     draw_weights: NDArray[np.float64] | None = None,
     paid: NDArray[Any] | None = None,
+    ledger: NDArray[Any] | None = None,
     n_threads: int = 1,
     instruction_set: str = "auto",
     engine: Engine = "auto",
@@ -90,17 +91,18 @@ def grow(
 ) -> GrownTrees:
     """Grow one tree per seed.
 
-    draw_weights: (n_rows,), the bootstrap draws rows in proportion to them; paid: (n_rows, n_features) for
-    charge="forest". on_progress(n) is called from this thread every now and then while n trees are finished.
-    with_gains: the arrays also say what each split gained; a third more memory.
+    draw_weights: (n_rows,), the bootstrap draws rows in proportion to them. paid: (n_rows, n_features) for
+    charge="forest"; ledger: (n_features,) for charge="ledger", where each of these trees starts from.
+    on_progress(n) is called from this thread every now and then while n trees are finished. with_gains: the arrays
+    also say what each split gained; a third more memory.
     """
     arrays, interrupted = _core.grow_trees(
         training_set.core,
         growth.for_core(),
-        growth.costs_for_core(costs, paid),
+        growth.costs_for_core(costs, paid, ledger),
         growth.impurity_for_core(training_set.n_counts),
         seeds,
-        None if draw_weights is None else np.cumsum(draw_weights, dtype=np.float64),
+        cumulative(draw_weights),
         n_threads,
         instruction_set,
         engine,
@@ -112,3 +114,8 @@ def grow(
     if not with_gains:
         del arrays["gain"]
     return GrownTrees(arrays, interrupted)
+
+
+def cumulative(draw_weights: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
+    """Draw weights as the core takes them; None: all rows alike."""
+    return None if draw_weights is None else np.cumsum(draw_weights, dtype=np.float64)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from frugalforest import _core
 from frugalforest.costs import FeatureCosts
@@ -16,7 +17,7 @@ NO_LIMIT = 2**32 - 1
 Splitting = Literal["minimax", "expected"]
 Objective = Literal["risk", "penalized"]
 Thresholds = Literal["all", "random"]
-Charge = Literal["always", "path", "forest"]
+Charge = Literal["always", "path", "forest", "ledger"]
 Engine = Literal["auto", "bisection", "histogram"]
 
 
@@ -31,6 +32,7 @@ class Growth:
     splitting: Splitting = "minimax"
     objective: Objective = "risk"
     tradeoff: float = 0.0
+    at_a_loss: bool = False
     thresholds: Thresholds = "all"
     max_depth: int | None = None
     max_features: int | None = None
@@ -49,6 +51,7 @@ class Growth:
         params.splitting = getattr(_core.Splitting, self.splitting)
         params.objective = getattr(_core.Objective, self.objective)
         params.tradeoff = float(self.tradeoff)
+        params.at_a_loss = bool(self.at_a_loss)
         params.random_thresholds = self.thresholds == "random"
         params.max_depth = _or_no_limit(self.max_depth)
         params.max_features = _or_no_limit(self.max_features)
@@ -58,8 +61,14 @@ class Growth:
         params.bootstrap = bool(self.bootstrap)
         return params
 
-    def costs_for_core(self, costs: FeatureCosts, paid: np.ndarray[Any, Any] | None = None) -> _core.Costs:
-        """Prices as the core charges them; `paid` (n_rows, n_features): what rows have paid, for charge="forest"."""
+    def costs_for_core(
+        self, costs: FeatureCosts, paid: NDArray[Any] | None = None, ledger: NDArray[Any] | None = None
+    ) -> _core.Costs:
+        """Prices as the core charges them.
+
+        paid: (n_rows, n_features), what rows have paid, for charge="forest"; ledger: (n_features,), what has been
+        bought, for charge="ledger".
+        """
         table = _core.Costs(costs.own.copy(), costs.shared.copy(), *groups_by_feature(costs))
         table.charge = getattr(_core.Charge, self.charge)
         table.repeat_charge = float(self.repeat_charge)
@@ -71,6 +80,10 @@ class Growth:
             paid = np.ascontiguousarray(paid, dtype=np.uint8)
             paid_groups = (paid.astype(np.float32) @ costs.membership.T.astype(np.float32) > 0).astype(np.uint8)
             table.set_paid(paid, np.ascontiguousarray(paid_groups))
+        if self.charge == "ledger":
+            if ledger is None:
+                raise ValueError('charge="ledger" needs what earlier trees have bought.')
+            table.set_ledger(np.ascontiguousarray(ledger, dtype=np.uint8))
         return table
 
     def impurity_for_core(self, n_classes: int) -> _core.ImpuritySpec:
@@ -109,7 +122,7 @@ class Growth:
         return spec
 
 
-def groups_by_feature(costs: FeatureCosts) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+def groups_by_feature(costs: FeatureCosts) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Groups of each feature, one list behind the other: feature f has ids[offsets[f] : offsets[f + 1]]."""
     feature, group = np.nonzero(costs.membership.T)
     offsets = np.searchsorted(feature, np.arange(costs.n_features + 1))

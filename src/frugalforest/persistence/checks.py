@@ -209,6 +209,20 @@ def check_panel(model: Any) -> None:
     _check_answer(model, len(panel))
 
 
+def check_preselected(model: Any) -> None:
+    """Selector and estimator are about the same features and classes."""
+    for name in ("selector_", "estimator_", "classes_"):
+        require(hasattr(model, name), f"there is no {name}")
+    estimator = model.estimator_
+    require(isinstance(estimator, FrugalClassifierMixin), "an estimator that is none")
+    require(hasattr(model.selector_, "support_"), "a selector that is not fitted")
+    require_shape(model.selector_.support_, (model.n_features_in_,), "support_")
+    require(np.array_equal(estimator.classes_, model.classes_), "model and estimator have different classes")
+    require(estimator.n_features_in_ == model.n_features_in_, "model and estimator have different features")
+    _check_parts_fit(model)
+    _check_answer(model, model.n_features_in_)
+
+
 def check_selector(selector: Any) -> None:
     """The chosen features are some of those that were learned."""
     for name in ("support_", "cost_", "n_features_in_", "encoder_", "feature_costs_", "classes_"):
@@ -234,6 +248,15 @@ def _check_parts_fit(model: Any) -> None:
         require(np.isfinite(prior).all() and (prior >= 0).all(), "impossible shares of classes")
     if hasattr(model, "_check_parameters"):
         model._check_parameters()
+
+
+def check_penalized_forest(model: Any) -> None:
+    """One forest, or every point of the curve can become the model."""
+    if hasattr(model, "curve_") or hasattr(model, "variants_"):
+        return check_budget_forest(model)
+    for name in ("forest_", "class_prior_", "tradeoff_", "n_estimators_"):
+        require(hasattr(model, name), f"there is no {name}")
+    check_classifier(model)
 
 
 def check_budget_forest(model: Any) -> None:

@@ -11,12 +11,32 @@ from frugalforest.acquisition.calibration import Calibration
 from frugalforest.costs import FeatureCosts, Group
 from frugalforest.data import FeatureEncoder
 from frugalforest.ensemble import Ensemble, Reading
-from frugalforest.estimators import BudgetForestClassifier, OnDemand, PanelClassifier, StandardForestClassifier
-from frugalforest.estimators.variants import Recipe, Variant
+from frugalforest.estimators import (
+    BudgetForestClassifier,
+    CostLassoClassifier,
+    MixedNormTreeClassifier,
+    OnDemand,
+    PanelClassifier,
+    PenalizedForestClassifier,
+    PreselectedClassifier,
+    StandardForestClassifier,
+    SubmodularTreeClassifier,
+    SubmodularTreeRegressor,
+)
+from frugalforest.estimators.linear_base import LinearVariant
+from frugalforest.estimators.linear_checks import (
+    check_linear_model,
+    check_linear_tree,
+    check_linear_variant,
+    check_node_link,
+)
+from frugalforest.estimators.variants import Penalty, Recipe, Variant
 from frugalforest.evaluation import CostCurve
 from frugalforest.forest import Forest
 from frugalforest.importers.encoders import HashedCategoryEncoder
 from frugalforest.impurities import Entropy, Gini, Polynomial, Powers, ThresholdPairs
+from frugalforest.linear_trees.link import NodeLink
+from frugalforest.linear_trees.tree import LinearTree
 from frugalforest.persistence.checks import (
     check_budget_forest,
     check_classifier,
@@ -26,6 +46,8 @@ from frugalforest.persistence.checks import (
     check_forest,
     check_order,
     check_panel,
+    check_penalized_forest,
+    check_preselected,
     check_reading,
     check_selector,
     check_variant,
@@ -113,13 +135,21 @@ register(Reading, check=check_reading)
 register(Ensemble, check=check_ensemble)
 register(CostCurve, check=check_curve)
 register(Recipe)
+register(Penalty)
 register(Variant, check=check_variant)
 register(Order, check=check_order)
 register(Calibration)
 
 register(BudgetForestClassifier, check=check_budget_forest)
 register(StandardForestClassifier, check=check_classifier)
+register(PenalizedForestClassifier, check=check_penalized_forest)
 register(OnDemand, way=_ByEnsemble())
+
+register(LinearTree, check=check_linear_tree)
+register(NodeLink, check=check_node_link)
+register(LinearVariant, check=check_linear_variant)
+for _linear in (CostLassoClassifier, MixedNormTreeClassifier, SubmodularTreeClassifier, SubmodularTreeRegressor):
+    register(_linear, check=check_linear_model)
 
 for _record in (Step, SearchPath, Trial):
     register(_record)
@@ -133,3 +163,4 @@ for _selector in (
 ):
     register(_selector, check=check_selector)
 register(PanelClassifier, check=check_panel)
+register(PreselectedClassifier, check=check_preselected)

@@ -74,16 +74,7 @@ class BaseTrees:
         leaves = forest.apply(problem.rows.matrix, judge.n_threads)
         votes = forest.leaf_labels[leaves].T.astype(np.int8)
         votes[_core.in_bag(seeds, len(problem.rows)) > 0] = -1
-        return CandidateTrees.from_votes(votes, problem.n_classes, features_by_tree(forest), level)
-
-
-def features_by_tree(forest: Forest) -> Mask:
-    """Which features each tree splits on, (n_trees, n_features)."""
-    inner = np.flatnonzero(forest.feature >= 0)
-    tree = np.searchsorted(forest.node_offsets, inner, side="right") - 1
-    used = np.zeros((forest.n_trees, forest.n_features), dtype=bool)
-    used[tree, forest.feature[inner]] = True
-    return used
+        return CandidateTrees.from_votes(votes, problem.n_classes, forest.features_by_tree(), level)
 
 
 def deepest_that_fits(costs: FeatureCosts, budget: float | None, max_depth: int | None) -> int:

@@ -54,8 +54,9 @@ class ShallowTreeSelector(PanelSelector):
     bcr : {"signed", "paper"}, default="signed"
         How a candidate that does not lower the error is compared. The printed ratio divides its rise by cost^xi, which
         prefers the dearer of two equally bad trees; "signed" multiplies instead.
-    n_estimators : int, default=500
-        Trees of the base ensemble for each level but the first.
+    n_estimators : int, default=2000
+        Trees of the base ensemble for each level but the first. The more there are, the better the combinations to
+        choose from; they take little of the time.
     limit : {"depth", "features", "cost"}, default="depth"
         What limits the trees of a level: depth 1, 2, 3, ... (the paper), the number of distinct features 1, 3, 7, ...,
         or the cost of a tree, ..., 1/4, 1/2, 1 of the budget.
@@ -124,7 +125,7 @@ class ShallowTreeSelector(PanelSelector):
         tuner: Literal["grid", "optuna"] = "grid",
         n_trials: int = 30,
         bcr: Ratio = "signed",
-        n_estimators: int = 500,
+        n_estimators: int = 2000,
         limit: Limit = "depth",
         max_depth: int | None = None,
         base_tradeoff: float = 0.0,

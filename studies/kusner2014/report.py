@@ -1,0 +1,219 @@
+"""The report of the study, written from the stored rows alone: tables, a figure, and a verdict on every sentence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from studies.kusner2014.tasks import CLASSIFICATION, RANKING, TASKS
+
+METHODS = ("ASTC", "ASTC soft", "CSTC", "l1", "GreedyMiser", "BudgetRF")
+COLOURS = dict(zip(METHODS, ("#0072b2", "#56b4e9", "#d55e00", "#777777", "#cc79a7", "#009e73"), strict=True))
+MATCH = 0.005  # mean losses that differ by less are equal
+RACE = "race"
+
+
+class Finding(NamedTuple):
+    """A sentence of a paper, and what the rows say about it."""
+
+    claim: str
+    ours: str
+    verdict: str
+
+
+def curves_of(rows: list[dict]) -> pd.DataFrame:
+    """One line per (task, budget, method): mean test loss and bill over seeds, and the spread of the loss."""
+    frame = pd.DataFrame([row for row in rows if row["method"] != RACE])
+    frame[["name", "budget"]] = frame["task"].str.rsplit(" ", n=1, expand=True)
+    frame["budget"] = frame["budget"].astype(float)
+    by = frame.groupby(["name", "budget", "method"])
+    return by.agg(
+        loss=("loss", "mean"), spread=("loss", "std"), cost=("cost", "mean"), n=("loss", "size")
+    ).reset_index()
+
+
+def races_of(rows: list[dict]) -> pd.DataFrame:
+    frame = pd.DataFrame([row for row in rows if row["method"] == RACE])
+    return frame if len(frame) == 0 else frame.assign(name=frame["task"])
+
+
+def wide_of(curves: pd.DataFrame, name: str) -> pd.DataFrame:
+    """Mean losses of a task, one line per budget, one column per method."""
+    return curves[curves["name"] == name].pivot_table(index="budget", columns="method", values="loss")
+
+
+# ---- tables
+
+
+def loss_table(curves: pd.DataFrame, names) -> list[str]:
+    """Error, or precision@5, of every method at every budget; the best of a line is bold."""
+    methods = [m for m in METHODS if (curves["method"] == m).any()]
+    lines = ["| | budget | " + " | ".join(methods) + " |", "|---" * (len(methods) + 2) + "|"]
+    for name in names:
+        cells = curves[curves["name"] == name].set_index(["budget", "method"])
+        for budget in sorted({b for b, _ in cells.index}):
+            best = cells.loc[budget]["loss"].min()
+            texts = [_cell(cells, (budget, m), best, name) for m in methods]
+            lines.append(f"| {name} | {budget:g} | " + " | ".join(texts) + " |")
+    return lines
+
+
+def _cell(cells: pd.DataFrame, key, best: float, name: str) -> str:
+    if key not in cells.index:
+        return "-"
+    row = cells.loc[key]
+    value = 1 - row["loss"] if name in RANKING else row["loss"]
+    spread = "" if np.isnan(row["spread"]) else f" ± {row['spread']:.3f}"
+    text = f"{value:.3f}{spread} ({row['cost']:.3g})"
+    return f"**{text}**" if row["loss"] == best else text
+
+
+def race_table(races: pd.DataFrame) -> list[str]:
+    head = (
+        "| | rows x columns | bill CSTC / ASTC / soft | error CSTC / ASTC / soft | CSTC, CPU s | ASTC: times faster | "
+    )
+    lines = [head + "soft: times faster |", "|---" * 7 + "|"]
+    for row in races.to_dict("records"):
+        bills = " / ".join(f"{row[f'{m}_bill']:.3g}" for m in ("cstc", "astc", "astc_soft"))
+        errors = " / ".join(f"{row[f'{m}_error']:.3f}" for m in ("cstc", "astc", "astc_soft"))
+        ratios = f"{row['astc_ratio']:.1f} | {row['astc_soft_ratio']:.1f}"
+        size = f"{row['rows']} x {row['columns']}"
+        lines.append(f"| {row['name']} | {size} | {bills} | {errors} | {row['cstc_seconds']:.2f} | {ratios} |")
+    return lines
+
+
+# ---- findings
+
+
+def gap(wide: pd.DataFrame, one: str, other: str) -> float:
+    """Mean over budgets of loss(one) - loss(other)."""
+    return float((wide[one] - wide[other]).mean())
+
+
+def match_finding(curves: pd.DataFrame, names) -> Finding:
+    parts, kept = [], []
+    for name in names:
+        wide = wide_of(curves, name)
+        difference = min(gap(wide, method, "CSTC") for method in ("ASTC", "ASTC soft"))
+        kept.append(difference <= MATCH)
+        parts.append(f"{name} {difference:+.3f}")
+    claim = "ASTC (the better of both kinds) matches CSTC or is better: mean over budgets of ASTC - CSTC"
+    return Finding(claim, ", ".join(parts), _share(kept))
+
+
+def beats_finding(curves: pd.DataFrame, names, method: str) -> Finding:
+    parts, kept = [], []
+    for name in names:
+        difference = gap(wide_of(curves, name), method, "l1")
+        kept.append(difference < 0)
+        parts.append(f"{name} {difference:+.3f}")
+    return Finding(
+        f"{method} beats the single l1 classifier: mean over budgets of {method} - l1", ", ".join(parts), _share(kept)
+    )
+
+
+def forest_finding(curves: pd.DataFrame, name: str) -> Finding:
+    wide = wide_of(curves, name)
+    rivals = wide[["ASTC", "ASTC soft", "CSTC"]].min(axis=1)
+    ahead = wide["BudgetRF"] <= rivals
+    where = ", ".join(f"{b:g}" for b in wide.index[ahead]) or "none"
+    ours = f"ahead of the best of them at budgets {where} of {', '.join(f'{b:g}' for b in wide.index)}"
+    return Finding(f"BudgetRF beats ASTC and CSTC on {name} (Nan et al. 2015)", ours, _share(list(ahead)))
+
+
+def six_features_finding(curves: pd.DataFrame) -> Finding:
+    wide = wide_of(curves, "miniboone")
+    forest, rivals = wide.loc[6, "BudgetRF"], wide[["ASTC", "ASTC soft", "CSTC"]].min().min()
+    claim = "miniboone: BudgetRF with about 6 features is below ASTC and CSTC with any number (Nan et al. 2015)"
+    return Finding(claim, f"{forest:.3f} against {rivals:.3f}", "confirmed" if forest < rivals else "refuted")
+
+
+def cifar_finding(curves: pd.DataFrame) -> Finding:
+    wide = wide_of(curves, "cifar")
+    better = wide[["ASTC", "ASTC soft"]].min(axis=1) < wide["BudgetRF"]
+    small, large = better[better.index < 90], better[better.index >= 90]
+    ours = "; ".join(
+        f"{b:g}: {row[['ASTC', 'ASTC soft']].min():.3f} against {row['BudgetRF']:.3f}" for b, row in wide.iterrows()
+    )
+    holds = [bool(small.all()), bool((~large).all())]
+    claim = "cifar: ASTC is better than BudgetRF at small budgets, worse from about 90 on (Nan et al. 2015)"
+    return Finding(claim, ours, "confirmed" if all(holds) else "half" if any(holds) else "refuted")
+
+
+def speed_finding(races: pd.DataFrame) -> Finding:
+    parts = []
+    for name, part in races.groupby("name", sort=False):
+        parts.append(f"{name} {part['astc_ratio'].min():.1f} to {part['astc_ratio'].max():.1f}")
+    faster = list(races["astc_ratio"] > 1)
+    claim = "ASTC trains faster than CSTC: 1.4 to 119 times (cifar down to 0.14 times); ours has to at every budget"
+    return Finding(claim, ", ".join(parts) + " times faster", _share(faster))
+
+
+def _share(kept: list) -> str:
+    if all(kept):
+        return "confirmed"
+    return f"partly: {sum(map(bool, kept))} of {len(kept)}" if any(kept) else "refuted"
+
+
+def findings(curves: pd.DataFrame, races: pd.DataFrame) -> list[Finding]:
+    names = [n for n in TASKS if (curves["name"] == n).any()]
+    found = [match_finding(curves, names)]
+    found += [beats_finding(curves, names, method) for method in ("ASTC", "ASTC soft", "CSTC")]
+    if "miniboone" in names:
+        found += [forest_finding(curves, "miniboone"), six_features_finding(curves)]
+    found += [forest_finding(curves, name) for name in ("covertype", "yahoo-like") if name in names]
+    if "cifar" in names:
+        found.append(cifar_finding(curves))
+    return found if len(races) == 0 else [*found, speed_finding(races)]
+
+
+# ---- the figure and the page
+
+
+def draw(curves: pd.DataFrame, path: Path) -> None:
+    """Test error (precision@5 for ranking) against the average bill of the test rows."""
+    from matplotlib import pyplot
+
+    names = [n for n in TASKS if (curves["name"] == n).any()]
+    figure, axes = pyplot.subplots(2, 3, figsize=(11, 6.4), layout="constrained")
+    for ax in axes.flat[len(names) :]:
+        ax.set_axis_off()
+    for ax, name in zip(axes.flat, names, strict=False):
+        for method in METHODS:
+            part = curves[(curves["name"] == name) & (curves["method"] == method) & (curves["cost"] > 0)]
+            values = 1 - part["loss"] if name in RANKING else part["loss"]
+            ax.plot(
+                part["cost"], values, "o-", markersize=3, color=COLOURS[method], label=method if len(part) else None
+            )
+        label = "precision@5" if name in RANKING else "test error"
+        ax.set(title=name, xlabel="average bill", ylabel=label, xscale="log")
+    axes.flat[0].legend(frameon=False)
+    figure.savefig(path, dpi=110)
+    pyplot.close(figure)
+
+
+def table_of(found: list[Finding]) -> str:
+    lines = ["| the paper says | ours | verdict |", "|---|---|---|"]
+    return "\n".join([*lines, *(f"| {f.claim} | {f.ours} | {f.verdict} |" for f in found)])
+
+
+def write_report(rows: list[dict], folder: Path) -> None:
+    """report.md and its figure in a folder."""
+    folder.mkdir(exist_ok=True)
+    curves, races = curves_of(rows), races_of(rows)
+    draw(curves, folder / "curves.png")
+    present = {n: int(curves.loc[curves["name"] == n, "n"].max()) for n in TASKS if (curves["name"] == n).any()}
+    missing = [n for n in TASKS if n not in present]
+    missing += [m for m in METHODS if not (curves["method"] == m).any()]
+    template = (Path(__file__).parent / "report.template.md").read_text()
+    text = template.format(
+        findings=table_of(findings(curves, races)),
+        seeds=", ".join(f"{name} {n}" for name, n in present.items()),
+        missing=f"Not run: {', '.join(missing)}." if missing else "Nothing was skipped.",
+        classification="\n".join(loss_table(curves, [n for n in CLASSIFICATION if n in present])),
+        ranking="\n".join(loss_table(curves, [n for n in RANKING if n in present])),
+        races="\n".join(race_table(races)) if len(races) else "No rows yet.",
+    )
+    (folder / "report.md").write_text(text)

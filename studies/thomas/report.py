@@ -1,0 +1,223 @@
+"""report.md and its pictures from the rows in results/: python studies/thomas/report.py"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+HERE = Path(__file__).parent
+RESULTS = HERE / "results"
+NAMES = {"pima": "diabetes (pima)", "spambase": "spam", "mfeat_pix": "digits (mfeat-pix)"}
+COLOURS = {"FFS": "#0b6e4f", "RFS": "#c44e52", "FFS + CT": "#4c72b0", "FFS + CT, printed": "#999999"}
+N_TREES = 100
+
+CLAIMS = [  # data, methods, number of trees, cost reduction, accuracy lost
+    ("pima", ("FFS", "FFS + CT"), (100,), 0.23, 0.009),
+    ("pima", ("FFS", "FFS + CT"), (100,), 0.51, 0.024),
+    ("spambase", ("FFS", "FFS + CT"), (100,), 0.77, 0.036),
+    ("mfeat_pix", ("RFS",), (10, 20, 50, 100), 0.558, 0.026),
+]
+
+
+class Paths:
+    """Cost and accuracy of one method on one data set, (n_seeds, n_tradeoffs), tradeoffs rising."""
+
+    def __init__(self, rows: pd.DataFrame, data: str, method: str, rule: str = "paper", trees: int = N_TREES) -> None:
+        some = rows.query("data == @data and method == @method and rule == @rule and trees == @trees")
+        table = some.pivot(index="seed", columns="tradeoff", values=["set_cost", "accuracy", "bill"])
+        table = table.dropna()  # repetitions that are not finished
+        self.cost, self.accuracy, self.bill = (table[name].to_numpy() for name in ("set_cost", "accuracy", "bill"))
+        self.tradeoffs = table["set_cost"].columns.to_numpy()
+        self.n_seeds = len(table)
+
+    @property
+    def reductions(self) -> np.ndarray:
+        """Share of the cost without a penalty that each tradeoff saves, on average, (n_tradeoffs,)."""
+        return 1 - self.cost.mean(axis=0) / self.cost[:, 0].mean()
+
+    def change_at(self, reduction: float) -> tuple[float, float] | None:
+        """Change of accuracy where the cost is reduced so much, and its standard error; None: nowhere.
+
+        Between two neighbouring tradeoffs both are mixed; which, is decided by cost alone.
+        """
+        enough = np.flatnonzero(self.reductions >= reduction)
+        if len(enough) == 0:
+            return None
+        i = enough[0]
+        before, after = self.reductions[i - 1], self.reductions[i]
+        share = (reduction - before) / (after - before)
+        mixed = (1 - share) * self.accuracy[:, i - 1] + share * self.accuracy[:, i]
+        return mean_and_error(mixed - self.accuracy[:, 0])
+
+    def accuracy_at(self, costs: np.ndarray) -> np.ndarray:
+        """Accuracy of each repetition at these costs, straight lines between its points, (n_seeds, n_costs)."""
+        rows = []
+        for cost, accuracy in zip(self.cost, self.accuracy, strict=True):
+            order = np.argsort(cost, kind="stable")
+            rows.append(np.interp(costs, cost[order], accuracy[order]))
+        return np.array(rows)
+
+
+def mean_and_error(values: np.ndarray) -> tuple[float, float]:
+    return float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values)))
+
+
+def points(change: tuple[float, float] | None) -> str:
+    return "not reached" if change is None else f"{100 * change[0]:+.2f} ± {100 * change[1]:.2f}"
+
+
+def verdict(change: tuple[float, float] | None, lost: float) -> str:
+    if change is None:
+        return "not reached"
+    mean, error = change
+    if mean >= -lost:
+        return "confirmed"
+    return "within error" if mean + 2 * error >= -lost else "not confirmed"
+
+
+def claims_table(rows: pd.DataFrame) -> str:
+    lines = [
+        "| data | paper: cost | accuracy | ours, method | accuracy (points) | verdict |",
+        "|---|---|---|---|---|---|",
+    ]
+    for data, methods, sizes, reduction, lost in CLAIMS:
+        for method in methods:
+            for trees in sizes:
+                paths = Paths(rows, data, method, trees=trees)
+                change = paths.change_at(reduction)
+                shown = points(change) if change else f"at most -{100 * paths.reductions.max():.1f} % cost"
+                claim = f"{NAMES[data]} | -{100 * reduction:.3g} % | -{100 * lost:.1f}"
+                lines.append(f"| {claim} | {method}, {trees} trees | {shown} | {verdict(change, lost)} |")
+    return "\n".join(lines)
+
+
+def difference(one: Paths, two: Paths) -> tuple[float, float]:
+    """Mean difference in accuracy at equal cost, over the costs that both reach, and its standard error."""
+    low = max(paths.cost.mean(axis=0).min() for paths in (one, two))
+    high = min(paths.cost.mean(axis=0).max() for paths in (one, two))
+    costs = np.linspace(low, high, 101)
+    n = min(one.n_seeds, two.n_seeds)  # repetitions are run in order, so both have the first n
+    return mean_and_error((one.accuracy_at(costs)[:n] - two.accuracy_at(costs)[:n]).mean(axis=1))
+
+
+def complementary_table(rows: pd.DataFrame) -> str:
+    lines = [
+        "| data | rule | CT - FFS | CT in print - FFS | CT - CT in print | no penalty: FFS | CT | in print |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for data, name in NAMES.items():
+        for rule in ("paper", "leaf"):
+            plain, meant, printed = (
+                Paths(rows, data, method, rule) for method in ("FFS", "FFS + CT", "FFS + CT, printed")
+            )
+            free = " | ".join(f"{paths.accuracy[:, 0].mean():.4f}" for paths in (plain, meant, printed))
+            cells = " | ".join(
+                points(difference(*pair)) for pair in ((meant, plain), (printed, plain), (meant, printed))
+            )
+            lines.append(f"| {name} | {rule} | {cells} | {free} |")
+    return "\n".join(lines)
+
+
+def curve_table(rows: pd.DataFrame, data: str, methods: tuple[str, ...]) -> str:
+    lines = [
+        "| method | rule | " + " | ".join(f"{t:g}" for t in Paths(rows, data, methods[0]).tradeoffs) + " |",
+        "|---|---|" + "---|" * len(Paths(rows, data, methods[0]).tradeoffs),
+    ]
+    for method in methods:
+        for rule in ("paper", "leaf"):
+            paths = Paths(rows, data, method, rule)
+            cells = zip(paths.cost.mean(axis=0), paths.bill.mean(axis=0), paths.accuracy.mean(axis=0), strict=True)
+            lines.append(
+                f"| {method} | {rule} | " + " | ".join(f"{c:.1f} / {b:.1f} / {a:.3f}" for c, b, a in cells) + " |"
+            )
+    return "\n".join(lines)
+
+
+def rounds_table(rows: pd.DataFrame) -> str:
+    lines = [
+        "| data | tradeoff | trees per round, at most | cost of the set | bill | accuracy |",
+        "|---|---|---|---|---|---|",
+    ]
+    for (data, tradeoff, rounds), some in rows.groupby(["data", "tradeoff", "rounds"], sort=False):
+        cost, bill, accuracy = (some[name].mean() for name in ("set_cost", "bill", "accuracy"))
+        lines.append(f"| {NAMES[data]} | {tradeoff:g} | {rounds} | {cost:.2f} | {bill:.2f} | {accuracy:.4f} |")
+    return "\n".join(lines)
+
+
+def budgets_table(rows: pd.DataFrame) -> str:
+    lines = ["| data | budget, share of everything | model | test error (se) | bill |", "|---|---|---|---|---|"]
+    for (data, share, model), some in rows.groupby(["data", "share", "model"]):
+        error, spread = mean_and_error(some["error"].to_numpy())
+        shown = "-" if model == "standard" else f"{share:g}"
+        lines.append(f"| {NAMES[data]} | {shown} | {model} | {error:.4f} ({spread:.4f}) | {some['bill'].mean():.2f} |")
+    return "\n".join(lines)
+
+
+# ---- pictures
+
+
+def draw_curves(rows: pd.DataFrame, data_sets: dict[str, str], methods: tuple[str, ...], path: Path) -> None:
+    """Accuracy against the cost of the forest's features, mean over repetitions; dots are tradeoffs."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(1, len(data_sets), figsize=(4.2 * len(data_sets), 3.6), layout="constrained")
+    for ax, (data, name) in zip(axes, data_sets.items(), strict=True):
+        for method in methods:
+            for rule, style in (("paper", "-"), ("leaf", ":")):
+                paths = Paths(rows, data, method, rule)
+                label = method if rule == "paper" else None
+                ax.plot(paths.cost.mean(axis=0), paths.accuracy.mean(axis=0), style, marker="o", markersize=3,
+                        linewidth=1.5, color=COLOURS[method], label=label)  # fmt: skip
+        lowest = min(Paths(rows, data, method).accuracy.mean(axis=0).min() for method in methods)
+        ax.set(title=name, xlabel="cost of the forest's features", ylim=(lowest - 0.02, None), xlim=(0, None))
+        ax.spines[["top", "right"]].set_visible(False)
+        ax.grid(axis="y", color="#e6e6e6", linewidth=0.8)
+    axes[0].set_ylabel("test accuracy")
+    axes[-1].legend(frameon=False, loc="lower right")
+    figure.savefig(path, dpi=130)
+
+
+def read(part: str) -> pd.DataFrame | None:
+    path = RESULTS / f"{part}.csv"
+    return pd.read_csv(path) if path.exists() else None
+
+
+NOT_RUN = "Not run yet."
+
+
+def grouped_sections(groups: pd.DataFrame | None) -> dict[str, str]:
+    """Curves of the data sets with groups, and their picture."""
+    names = {"cifar10_kmeans400": "images, 4 quadrants", "covtype": "covertype, 12 measurements"}
+    if groups is None:
+        return {"groups": NOT_RUN}
+    draw_curves(groups, names, ("FFS", "RFS"), HERE / "groups.png")
+    tables = [f"**{name}**\n\n{curve_table(groups, data, ('FFS', 'RFS'))}" for data, name in names.items()]
+    return {"groups": "\n\n".join(["![Accuracy against cost with groups](groups.png)", *tables])}
+
+
+def main() -> None:
+    curves, rounds, budgets = read("curves"), read("rounds"), read("budgets")
+    paper_methods = ("FFS", "RFS", "FFS + CT")
+    draw_curves(curves, NAMES, (*paper_methods, "FFS + CT, printed"), HERE / "curves.png")
+    seeds = {name: min(Paths(curves, data, m).n_seeds for m in paper_methods) for data, name in NAMES.items()}
+    parts = {
+        "seeds": ", ".join(f"{name} {n}" for name, n in seeds.items()),
+        "claims": claims_table(curves),
+        "complementary": complementary_table(curves),
+        "rounds": NOT_RUN if rounds is None else rounds_table(rounds),
+        "budgets": NOT_RUN if budgets is None else budgets_table(budgets),
+        **{f"curve_{data}": curve_table(curves, data, paper_methods) for data in NAMES},
+        **grouped_sections(read("groups")),
+    }
+    text = (HERE / "report.template.md").read_text().format(**parts)
+    (HERE / "report.md").write_text(text)
+    print(text)
+
+
+if __name__ == "__main__":
+    main()

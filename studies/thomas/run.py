@@ -1,0 +1,235 @@
+"""Thomas, Feature Cost Sensitive Random Forest: its three data sets, and two with groups in place of Scene-15.
+
+    FRUGALFOREST_DATA=folder python studies/thomas/run.py [--parts curves groups rounds budgets] [--seeds 20]
+
+Every fit adds rows to results/<part>.csv, and what is there is not done again: stop it whenever you like. Then
+`python studies/thomas/report.py` makes report.md and its pictures from the rows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+import frugalforest as ff
+from frugalforest.estimators.penalized_forest import PenalizedForestClassifier
+
+RESULTS = Path(__file__).parent / "results"
+TREES = (10, 20, 50, 100)  # a forest of 100 begins with the smaller ones, so one fit measures all
+
+
+@dataclass(frozen=True)
+class Data:
+    """Rows drawn anew for each seed."""
+
+    train: tuple[np.ndarray, np.ndarray]
+    test: tuple[np.ndarray, np.ndarray]
+    costs: ff.FeatureCosts
+
+
+@dataclass(frozen=True)
+class Source:
+    """A data set of the study: how many rows to draw, what features cost, which tradeoffs to try."""
+
+    n_train: int
+    n_test: int
+    costs: Callable[[ff.datasets.Dataset], ff.FeatureCosts]
+    tradeoffs: tuple[float, ...]
+
+
+def unit_costs(data: ff.datasets.Dataset) -> ff.FeatureCosts:
+    return ff.FeatureCosts.unit(data.X.shape[1])
+
+
+def quadrant_costs(data: ff.datasets.Dataset) -> ff.FeatureCosts:
+    """100 features of each quadrant of an image: one of them makes the others free, like a descriptor of Scene-15."""
+    groups = {f"quadrant {q}": ff.Group(range(100 * q, 100 * q + 100), 1.0) for q in range(4)}
+    return ff.FeatureCosts(np.zeros(400), groups=groups)
+
+
+PAPER = {
+    "pima": Source(
+        400,
+        368,
+        lambda data: ff.FeatureCosts([1, 17.61, 1, 1, 22.78, 1, 1, 1]),  # Table 1 of the paper
+        (0, 0.01, 0.02, 0.025, 0.03, 0.035, 0.04, 0.045, 0.05, 0.07, 0.1, 0.3, 1),
+    ),
+    "spambase": Source(2000, 2601, unit_costs, (0, 0.03, 0.1, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 1)),
+    "mfeat_pix": Source(1000, 1000, unit_costs, (0, 0.03, 0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 1, 2)),
+}
+GROUPED = {
+    "cifar10_kmeans400": Source(1500, 2685, quadrant_costs, (0, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.6, 1)),
+    "covtype": Source(
+        5000,
+        10_000,
+        lambda data: ff.datasets.load_costs("covtype_measurements"),
+        (0, 0.03, 0.1, 0.2, 0.3, 0.45, 0.6, 1, 2),
+    ),
+}
+SOURCES = PAPER | GROUPED
+METHODS = {
+    "FFS": {},
+    "RFS": {"max_features": "sqrt"},
+    "FFS + CT": {"complementary": True},
+    "FFS + CT, printed": {"complementary": "printed"},
+}
+RULES = {"paper": True, "leaf": False}  # what at_a_loss is
+
+
+@cache
+def load(name: str) -> ff.datasets.Dataset:
+    return ff.datasets.load(name)
+
+
+def draw(name: str, seed: int) -> Data:
+    """Training and test rows of one repetition."""
+    data, source = load(name), SOURCES[name]
+    order = np.random.default_rng(seed).permutation(len(data.X))
+    if "is_test" in data.extras:  # images of the training and of the test part do not mix
+        is_test = data.extras["is_test"].astype(bool)[order]
+        order = np.concatenate([order[~is_test][: source.n_train], order[is_test]])
+    train, test = order[: source.n_train], order[source.n_train : source.n_train + source.n_test]
+    parts = [(data.X[rows].astype(np.float32), data.y[rows]) for rows in (train, test)]
+    return Data(*parts, source.costs(data))
+
+
+# ---- what is measured
+
+
+def measure(model: PenalizedForestClassifier, data: Data) -> Iterator[dict]:
+    """Accuracy, cost of all features of the forest, and mean bill of the test rows, for each number of trees."""
+    X, y = data.test
+    for trees in TREES:
+        forest = model.forest_.first(trees)
+        votes, mask = forest.sums(X, forest.leaf_shares, with_mask=True)
+        used = np.unique(forest.feature[forest.feature >= 0])
+        yield {
+            "trees": trees,
+            "accuracy": f"{np.mean(model.classes_[np.argmax(votes, axis=1)] == y):.6f}",
+            "set_cost": f"{data.costs.of(used):.4f}",
+            "bill": f"{data.costs.of_rows(mask).mean():.4f}",
+            "features": len(used),
+        }
+
+
+def fit_and_measure(name: str, seed: int, n_jobs: int, **options) -> list[dict]:
+    data = draw(name, seed)
+    model = PenalizedForestClassifier(feature_costs=data.costs, random_state=seed, n_jobs=n_jobs, **options)
+    return list(measure(model.fit(*data.train), data))
+
+
+def curve_tasks(names: list[str], methods: dict, n_seeds: int) -> Iterator[dict]:
+    for name in names:
+        for seed in range(n_seeds):
+            for method in methods:
+                for rule in RULES:
+                    for tradeoff in SOURCES[name].tradeoffs:
+                        yield {"data": name, "method": method, "rule": rule, "tradeoff": tradeoff, "seed": seed}
+
+
+def run_curve(task: dict, n_jobs: int) -> list[dict]:
+    options = METHODS[task["method"]] | {"at_a_loss": RULES[task["rule"]], "tradeoff": task["tradeoff"]}
+    return fit_and_measure(task["data"], task["seed"], n_jobs, **options)
+
+
+def round_tasks(n_seeds: int) -> Iterator[dict]:
+    chosen = {"pima": (0.03,), "spambase": (0.25, 0.7), "mfeat_pix": (0.1, 0.6)}
+    for name, tradeoffs in chosen.items():
+        for seed in range(n_seeds):
+            for tradeoff in tradeoffs:
+                for rounds in (1, 4, 16, 64):
+                    yield {"data": name, "tradeoff": tradeoff, "rounds": rounds, "seed": seed}
+
+
+def run_rounds(task: dict, n_jobs: int) -> list[dict]:
+    options = {"tradeoff": task["tradeoff"], "rounds": task["rounds"], "at_a_loss": True}
+    return [row for row in fit_and_measure(task["data"], task["seed"], n_jobs, **options) if row["trees"] == 100]
+
+
+SHARES = (0.1, 0.25, 0.5)  # budgets, as shares of the price of everything
+
+
+def budget_tasks(n_seeds: int) -> Iterator[dict]:
+    for name in PAPER:
+        for seed in range(n_seeds):
+            for model in ("penalized", "BudgetForest", "standard"):
+                yield {"data": name, "model": model, "seed": seed}
+
+
+def run_budgets(task: dict, n_jobs: int) -> list[dict]:
+    """One fit, chosen on a quarter of the training rows; then the test rows once for each budget."""
+    data = draw(task["data"], task["seed"])
+    options = {"feature_costs": data.costs, "random_state": task["seed"], "n_jobs": n_jobs}
+    if task["model"] == "standard":
+        label, bill = ff.StandardForestClassifier(**options).fit(*data.train).predict_with_cost(data.test[0])
+        return [{"share": 1, "error": np.mean(label != data.test[1]), "bill": bill.mean()}]
+    if task["model"] == "BudgetForest":
+        model = ff.BudgetForestClassifier(price_power=[1, 0], **options)
+    else:
+        model = PenalizedForestClassifier("auto", **options)
+    model.fit(*data.train)
+    rows = []
+    for share in SHARES:
+        label, bill = model.at_budget(share * data.costs.total).predict_with_cost(data.test[0])
+        rows.append({"share": share, "error": np.mean(label != data.test[1]), "bill": bill.mean()})
+    return rows
+
+
+PARTS = {
+    "curves": (lambda n: curve_tasks(list(PAPER), METHODS, n), run_curve),
+    "groups": (lambda n: curve_tasks(list(GROUPED), {"FFS": {}, "RFS": {}}, min(n, 5)), run_curve),
+    "rounds": (round_tasks, run_rounds),
+    "budgets": (lambda n: budget_tasks(min(n, 10)), run_budgets),
+}
+
+# ---- rows
+
+
+def read(part: str) -> list[dict]:
+    path = RESULTS / f"{part}.csv"
+    if not path.exists():
+        return []
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def append(part: str, rows: list[dict]) -> None:
+    path = RESULTS / f"{part}.csv"
+    is_new = not path.exists()
+    with path.open("a", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        if is_new:
+            writer.writeheader()
+        writer.writerows(rows)
+
+
+def run(part: str, n_seeds: int, n_jobs: int) -> None:
+    tasks, do = PARTS[part]
+    todo = list(tasks(n_seeds))
+    done = {tuple(row[name] for name in todo[0]) for row in read(part)}
+    todo = [task for task in todo if tuple(str(value) for value in task.values()) not in done]
+    for i, task in enumerate(todo):
+        append(part, [task | row for row in do(task, n_jobs)])
+        if i % 50 == 0:
+            print(f"{part}: {len(todo) - i} fits to go, {task}", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--parts", nargs="*", default=list(PARTS), choices=list(PARTS))
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--jobs", type=int, default=1)
+    args = parser.parse_args()
+    RESULTS.mkdir(exist_ok=True)
+    for part in args.parts:
+        run(part, args.seeds, args.jobs)
+
+
+if __name__ == "__main__":
+    main()

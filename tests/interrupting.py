@@ -1,0 +1,24 @@
+"""Ctrl-C for tests: an interrupt that arrives while the code under test is busy, and never later."""
+
+import _thread
+import contextlib
+import gc
+import threading
+
+
+@contextlib.contextmanager
+def ctrl_c_after(seconds):
+    """Interrupts the main thread while it is busy inside.
+
+    No garbage is collected meanwhile: an interrupt that happens to arrive inside a callback of the collector (a test
+    library has one) is printed and lost.
+    """
+    timer = threading.Timer(seconds, _thread.interrupt_main)
+    gc.disable()
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+        gc.enable()
