@@ -104,7 +104,8 @@ class NaiveBooster:
 
     # ---- rounds
 
-    def grow_round(self, tradeoff: float) -> list[list[Node]]:
+    def grow_round(self, tradeoff: float, budget: float = math.inf) -> list[list[Node]]:
+        self.budget = budget
         gradients = [self.gradients(k) for k in range(self.n_outputs)]
         trees = []
         for k in range(self.n_outputs):
@@ -137,6 +138,7 @@ class NaiveBooster:
         self.allowed = self.sampled_columns(k)
         bag = [i for i in range(len(self.labels)) if self.is_in_bag(i)]
         self.bag_weight = math.fsum(self.weights[i] for i in bag)
+        self.left = self.left_of_the_budget()
         nodes = [Node(bag, 0, frozenset())]
         self.look(nodes[0])
         leaves = [0]
@@ -154,6 +156,14 @@ class NaiveBooster:
                 nodes[v].value = self.options.learning_rate * self.value(nodes[v].rows, nodes[v])
         self.send_all(nodes, k)
         return nodes
+
+    def left_of_the_budget(self) -> float:
+        """What the rows of the bag may spend: their share of what all rows together have left."""
+        if self.budget == math.inf:
+            return math.inf
+        spent = math.fsum(w * self.costs.of_set(paid) for w, paid in zip(self.weights, self.paid, strict=True))
+        all_weight = math.fsum(self.weights)
+        return (self.budget * all_weight - spent) * self.bag_weight / all_weight
 
     def send_all(self, nodes: list[Node], k: int) -> None:
         """Every row walks to its leaf, in the bag or not, and pays for what it reads."""
@@ -211,7 +221,8 @@ class NaiveBooster:
         best = None
         for f in sorted(node.best):
             score = node.best[f].gain - self.price(f, node)
-            if best is None or score > best[0]:
+            affordable = self.options.charge != "row" or self.money(f, node) <= max(self.left, 0)
+            if affordable and (best is None or score > best[0]):
                 best = (score, f)
         return best
 
@@ -220,13 +231,17 @@ class NaiveBooster:
         total = self.options.price_per_split * weight
         if self.options.charge == "forest":
             return total + self.tradeoff * self.bag_weight * self.costs.marginal(f, self.used)
-        unpaid = [self.weights[i] * self.costs.marginal(f, self.paid[i] | node.path) for i in node.rows]
-        return total + self.tradeoff * math.fsum(unpaid)
+        return total + self.tradeoff * self.money(f, node)
+
+    def money(self, f: int, node: Node) -> float:
+        """What the rows of a node that have not paid for a feature have to pay."""
+        return math.fsum(self.weights[i] * self.costs.marginal(f, self.paid[i] | node.path) for i in node.rows)
 
     def split(self, nodes: list[Node], v: int, feature: int) -> None:
         node = nodes[v]
         split = node.best[feature]
         node.charged = self.price(feature, node)
+        self.left -= self.money(feature, node)
         self.used.add(feature)
         node.split = self.settled(split, node)
         node.left, node.right = len(nodes), len(nodes) + 1

@@ -241,6 +241,7 @@ class Booster {
 
     size_t n_trees() const { return trees_.size(); }
     size_t n_outputs() const { return scored_.n_outputs; }
+    bool was_limited() const { return till_.refused; }
 
     nb::dict trees() const {
         PreorderTrees flat;
@@ -453,12 +454,14 @@ void bind_boosting(nb::module_& m) {
         .def("start", &Booster::start, nb::arg("scores").none(), nb::arg("paid").none(), nb::arg("used"),
              "Scores (n_outputs, n_rows) to start from, what rows have paid already (n_rows, n_features), and the features used.")
         .def("grow_round", &Booster::grow_round, nb::arg("charge"), nb::arg("own"), nb::arg("shared"), nb::arg("price_per_split") = 0.0,
-             nb::arg("purse") = kUnlimited, nb::arg("can_undo") = false, "Grow one tree per output at these prices, in units of the loss -> number of splits.")
+             nb::arg("purse") = kUnlimited, nb::arg("can_undo") = false,
+             "Grow one tree per output at these prices, in units of the loss; purse: money for all rows -> number of splits.")
         .def("undo_round", &Booster::undo_round, "Take back the last round, if it was grown so that it can be.")
         .def("root_gains", &Booster::root_gains, "The most that a first split on each feature would gain -> (n_features,).")
         .def("trees", &Booster::trees, "All trees as flat arrays in preorder.")
         .def_prop_ro("n_trees", &Booster::n_trees)
-        .def_prop_ro("n_outputs", &Booster::n_outputs);
+        .def_prop_ro("n_outputs", &Booster::n_outputs)
+        .def_prop_ro("was_limited", &Booster::was_limited, "Whether a split that was worth its price found the purse too small.");
     nb::class_<Audience>(m, "Audience")
         .def(nb::init<BoostRows&, Vector<int32_t>, Vector<double>, size_t, Loss, const PriceList&, std::optional<Matrix<double>>,
                       std::optional<Matrix<uint8_t>>>(),

@@ -35,6 +35,7 @@ struct Till {
     BoostCharge charge = BoostCharge::none;
     CostTable prices, money;
     double left = kUnlimited;                // money that the rows of the tree may spend, charge "row"
+    bool refused = false;                    // whether a split was worth its price, and there was no money left for it
     PaidSets* paid = nullptr;                // charge "row"
     const double* charge_weights = nullptr;  // (n_rows): rows that a row stands for, on a grid; nullptr: 1
     Basket* used = nullptr;                  // charge "forest"
@@ -383,12 +384,16 @@ class BoostGrower {
     }
 
     // The split of largest gain minus price; the smaller feature index wins ties.
-    void choose(Leaf& leaf) const {
+    void choose(Leaf& leaf) {
         leaf.score = kNoGain;
         for (size_t column = 0; column < leaf.splits.size(); ++column) {
             if (!leaf.splits[column].exists()) continue;
             const double score = leaf.splits[column].gain - price(leaf, feature(column));
-            if (score <= leaf.score || !can_afford(leaf, feature(column))) continue;
+            if (score <= leaf.score) continue;
+            if (!can_afford(leaf, feature(column))) {
+                till_.refused = till_.refused || score > params_.min_gain;
+                continue;
+            }
             leaf.score = score;
             leaf.best = column;
         }

@@ -9,6 +9,8 @@ from frugalforest.costs import FeatureCosts, Group
 from frugalforest.estimators import (
     BudgetForestClassifier,
     CostLassoClassifier,
+    FrugalBoostingClassifier,
+    GreedyMiserClassifier,
     MixedNormTreeClassifier,
     OnDemand,
     PanelClassifier,
@@ -30,6 +32,8 @@ __all__ = [
     "CostLassoClassifier",
     "FeatureCosts",
     "FetchError",
+    "FrugalBoostingClassifier",
+    "GreedyMiserClassifier",
     "Group",
     "MixedNormTreeClassifier",
     "ModelFileError",

@@ -25,6 +25,7 @@ class Problem:
     costs: FeatureCosts
     tradeoff: float
     seed: int = 0
+    budget: float = np.inf
 
 
 def random_problem(seed: int, **fixed: Any) -> Problem:
@@ -44,7 +45,9 @@ def random_problem(seed: int, **fixed: Any) -> Problem:
     rows = BoostingRows(_matrix(binned), binned, labels, n_classes, weights, class_weight)
     options = BoostOptions(**{**_random_options(n_features, n_classes, is_categorical, rng), **fixed})
     tradeoff = float(rng.choice([0, 0.001, 0.01, 0.05]))
-    return Problem(rows, options, random_costs(n_features, rng), tradeoff, seed=int(rng.integers(2**32)))
+    costs, core_seed = random_costs(n_features, rng), int(rng.integers(2**32))
+    budget = float(rng.random() * costs.total) if rng.random() < 0.4 else np.inf
+    return Problem(rows, options, costs, tradeoff, core_seed, budget)
 
 
 def _random_options(n_features: int, n_classes: int, is_categorical: Any, rng: np.random.Generator) -> dict[str, Any]:
@@ -83,7 +86,7 @@ def _matrix(binned: BinnedData) -> np.ndarray:
 def compiled(problem: Problem, n_rounds: int, n_threads: int = 1, **more: Any) -> Booster:
     booster = Booster(problem.rows, problem.options, problem.costs, seed=problem.seed, n_threads=n_threads, **more)
     for _ in range(n_rounds):
-        booster.grow_round(problem.tradeoff)
+        booster.grow_round(problem.tradeoff, budget=problem.budget)
     return booster
 
 

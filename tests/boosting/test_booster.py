@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -12,9 +11,9 @@ from sklearn.metrics import log_loss
 from boosting.problems import compiled, random_problem
 from frugalforest import FeatureCosts, Group
 from frugalforest.boosting import Booster, BoostingRows, BoostOptions
-from frugalforest.boosting.path import Path, largest_tradeoff
+from frugalforest.boosting.path import largest_tradeoff
 from frugalforest.boosting.prices import loss_prices
-from frugalforest.boosting.training import Boosted, Trainer
+from frugalforest.boosting.training import Trainer
 from frugalforest.boosting.trees import BoostedTrees
 from frugalforest.data import Bins
 
@@ -202,6 +201,7 @@ def test_costs_times_k_with_trade_off_over_k_is_the_identical_model(factor):
         problem.tradeoff = 0.0137
         groups = {name: Group(g.members, g.cost * factor) for name, g in problem.costs.groups.items()}
         scaled = replace(problem, costs=FeatureCosts(problem.costs.own * factor, groups=groups))
+        problem.budget = scaled.budget = np.inf
         scaled.tradeoff = problem.tradeoff / factor
         one, other = compiled(problem, 3).trees(), compiled(scaled, 3).trees()
         assert_same(one, other)
@@ -241,6 +241,46 @@ def test_nothing_pays_above_the_largest_trade_off_and_something_below():
     largest = largest_tradeoff(trainer)
     assert trainer.train(largest * 1.0001)[0].n_rounds == 0
     assert trainer.train(largest * 0.9999)[0].n_rounds == 3
+
+
+# ---- budgets
+
+
+@pytest.mark.parametrize("subsample", [1.0, 0.5])
+def test_training_rows_keep_to_the_budget_while_trees_grow(subsample):
+    rows = make_rows()
+    for budget in (0.5, 1.5, 4.0):
+        options = BoostOptions(min_samples_leaf=5, subsample=subsample)
+        booster = Booster(rows, options, COSTS, seed=1)
+        for _ in range(10):
+            booster.grow_round(0.001, budget=budget)
+        bill = COSTS.of_rows(booster.trees().forest.features_read(rows.matrix)).mean()
+        assert booster.was_limited
+        # out of the bag, rows pay what trees of the others read, which is not known before; it is taken off afterwards
+        assert 0.6 * budget < bill <= budget * (1 if subsample == 1 else 1.1)
+
+
+def test_a_budget_that_is_not_reached_changes_nothing():
+    rows = make_rows()
+    free = boost(rows, 0.01)
+    limited = Booster(rows, BoostOptions(min_samples_leaf=5), COSTS)
+    for _ in range(8):
+        limited.grow_round(0.01, budget=COSTS.total)
+    assert_same(limited.trees(), free.trees())
+    assert not limited.was_limited
+
+
+def test_rounds_that_are_taken_back_leave_no_trace():
+    rows, audience = make_rows(), make_rows(300, seed=9)
+    for options in ({}, {"subsample": 0.5}, {"charge": "forest"}):
+        straight = boost(rows, 0.01, n_rounds=5, audience=audience, **options)
+        booster = boost(rows, 0.01, n_rounds=3, audience=audience, **options)
+        booster.grow_round(0.0001, can_undo=True)
+        booster.undo_round()
+        for _ in range(2):
+            booster.grow_round(0.01)
+        assert_same(booster.trees(), straight.trees())
+        assert booster.watch() == straight.watch()
 
 
 # ---- constraints
@@ -347,60 +387,3 @@ def test_more_than_64_features_and_groups():
     trees = boost(rows, 0.004, n_rounds=10, costs=costs).trees()
     bill = costs.of_rows(trees.forest.features_read(X)).sum()
     assert trees.charged.sum() / 0.004 == pytest.approx(bill, rel=1e-9)
-
-
-# ---- the search for a trade-off
-
-
-def path_of(cost_of) -> tuple[Path, list[float]]:
-    asked = []
-
-    def train(tradeoff):
-        asked.append(tradeoff)
-        cost = cost_of(tradeoff)
-        return Boosted(
-            tradeoff, np.zeros(1), BoostedTrees.none(1, 1), *np.full((2, 1), 0.0), np.array([cost]), np.inf
-        ), False
-
-    return Path(train, largest=1.0), asked
-
-
-def test_the_search_closes_in_on_the_budget():
-    path, asked = path_of(lambda tradeoff: 10 / (1 + 100 * tradeoff))
-    path.towards(4.0, 20)
-    best = max(tradeoff for tradeoff in asked if path.tried[tradeoff].final_cost > 4.0)
-    assert 0.015 / 1.1 <= best <= 0.015
-    assert len(asked) < 12
-
-
-def test_a_budget_that_everything_fits_in_ends_at_trade_off_zero():
-    path, asked = path_of(lambda tradeoff: 1.0)
-    path.towards(4.0, 20)
-    assert asked[-1] == 0
-    assert len(asked) <= 12
-
-
-def test_the_path_ends_where_nothing_more_is_bought():
-    path, asked = path_of(lambda tradeoff: 10 / (1 + 100 * tradeoff))
-    path.along(30)
-    assert asked[0] == 0
-    assert asked[1] == 0.9
-    bills = [path.tried[tradeoff].final_cost for tradeoff in sorted(asked)]
-    assert bills[0] == 10
-    assert bills[1] >= 9.8 > bills[2]
-    assert max(one / other for one, other in pairwise(bills)) < 1.5
-
-
-def test_ctrl_c_ends_the_search_with_what_there_is():
-    path, asked = path_of(lambda tradeoff: 1.0)
-    plain = path.train
-
-    def train(tradeoff):
-        if len(asked) == 2:
-            raise KeyboardInterrupt
-        return plain(tradeoff)
-
-    path.train = train
-    path.towards(4.0, 20)
-    assert path.interrupted
-    assert len(path.boosters()) == 2

@@ -14,7 +14,7 @@ def compare(problem) -> int:
     booster, slow = compiled(problem, ROUNDS), twin(problem)
     trees, n_splits = booster.trees(), 0
     for r in range(ROUNDS):
-        for k, expected in enumerate(slow.grow_round(problem.tradeoff)):
+        for k, expected in enumerate(slow.grow_round(problem.tradeoff, problem.budget)):
             assert_same_tree(trees, r * slow.n_outputs + k, expected, problem)
             n_splits += len(expected) // 2
     return n_splits
@@ -39,3 +39,13 @@ def test_all_options_together(block):
 )
 def test_one_option_at_a_time(fixed):
     assert sum(compare(random_problem(77_000 + i, **fixed)) for i in range(15)) > 0
+
+
+def test_budgets_that_bind():
+    limited = 0
+    for i in range(40):
+        problem = random_problem(88_000 + i, charge="row")
+        problem.budget = 0.4 * problem.costs.total + 0.01
+        compare(problem)
+        limited += compiled(problem, ROUNDS).was_limited
+    assert 10 < limited < 40

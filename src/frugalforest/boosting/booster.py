@@ -37,7 +37,7 @@ class Booster:
 
     Rows that are not in the bag of a round walk through its trees and pay as well, since they will be predicted too.
     `before`: base scores and trees to go on from; rows have paid for what those trees read. `is_charged`: whether any
-    round has a trade-off above 0; without, nobody keeps account. `excluded`: (n_features,), what no split may buy.
+    round has a trade-off above 0 or a budget; without, nobody keeps account.
     """
 
     def __init__(
@@ -51,11 +51,10 @@ class Booster:
         audience: BoostingRows | None = None,
         before: tuple[Floats, BoostedTrees] | None = None,
         is_charged: bool = True,
-        excluded: NDArray[np.bool_] | None = None,
     ) -> None:
         self.rows, self.options, self.costs = rows, options, costs
         self._charge = getattr(_core.BoostCharge, options.charge if is_charged else "none")
-        self.audience, self._n_threads, self._excluded = audience, n_threads, excluded
+        self.audience, self._n_threads = audience, n_threads
         self._before = None if before is None else before[1]
         self.base = base_scores(rows, options.loss) if before is None else before[0]
         prices = _core.PriceList(costs.own, costs.shared, *groups_by_feature(costs))
@@ -100,11 +99,17 @@ class Booster:
 
         budget: no split is taken with which the average bill of the training rows would exceed it.
         """
-        own, shared = loss_prices(self.costs, tradeoff, self._excluded)
-        n_splits = self._core.grow_round(self._charge, own, shared, self.options.price_per_split, budget * self.rows.total_weight, can_undo)
+        own, shared = loss_prices(self.costs, tradeoff)
+        purse = budget * self.rows.total_weight
+        n_splits = self._core.grow_round(self._charge, own, shared, self.options.price_per_split, purse, can_undo)
         if self._audience is not None:
             self._audience.follow(self._core, self._n_threads, can_undo)
         return n_splits
+
+    @property
+    def was_limited(self) -> bool:
+        """Whether a budget was ever too small for a split that was worth its price."""
+        return self._core.was_limited
 
     def undo_round(self) -> None:
         """Take back the last round, which was grown with can_undo."""

@@ -13,15 +13,9 @@ DIGITS = 12  # of a product: costs times k with trade-off / k then give the same
 MOST = 1e290  # stands for infinity, which times no rows at all would be no number
 
 
-def loss_prices(
-    costs: FeatureCosts, tradeoff: float, excluded: NDArray[np.bool_] | None = None
-) -> tuple[Floats, Floats]:
-    """Trade-off times own prices (n_features,) and shared prices (n_groups,), rounded to 12 digits.
-
-    excluded: (n_features,), features that no gain is enough for.
-    """
-    own = _rounded(costs.own, tradeoff)
-    return own if excluded is None else np.where(excluded, MOST, own), _rounded(costs.shared, tradeoff)
+def loss_prices(costs: FeatureCosts, tradeoff: float) -> tuple[Floats, Floats]:
+    """Trade-off times own prices (n_features,) and shared prices (n_groups,), rounded to 12 digits."""
+    return _rounded(costs.own, tradeoff), _rounded(costs.shared, tradeoff)
 
 
 def _rounded(prices: Floats, tradeoff: float) -> Floats:

@@ -36,8 +36,9 @@ class FrugalBoostingClassifier(BoostedClassifierBase):
 
     `tradeoff` is log-loss (in nats, added over rows) per unit of money. `budget` searches for the trade-off on
     validation rows: every (trade-off, number of rounds) is a point of `curve_`, and the one of least validation loss
-    within the budget becomes the model, of equals the cheapest. With neither, features are free in training. When the
-    bill of a round would exceed the budget, further rounds use only what rows have paid for (`two_phase`).
+    within the budget becomes the model, of equals the cheapest. Trees keep to the budget while they grow: splits that
+    it is too small for are not taken, and when it is spent, further rounds use what rows have paid for. With neither,
+    features are free in training.
 
     Parameters
     ----------
@@ -84,8 +85,6 @@ class FrugalBoostingClassifier(BoostedClassifierBase):
         used with `eval_set`.
     n_tradeoffs : int, default=12
         Trade-offs that a budget or `path` may try.
-    two_phase : bool, default=True
-        When the budget is reached, go on with splits that no training row has to pay for; otherwise stop there.
     stop : {"all", "label"}, default="all"
         What a row buys: "all" that the trees read on its way, or only what settles its "label", which is the same. The
         budget is compared with the bill of this rule; probabilities are estimates for "label".
@@ -111,7 +110,7 @@ class FrugalBoostingClassifier(BoostedClassifierBase):
     validation_error_, validation_cost_ : float
         Of the model, if there are validation rows.
     max_budget_ : float
-        The largest budget that `at_budget` can answer: infinite if no booster was cut short.
+        The largest budget that `at_budget` can answer: infinite if no booster wanted to spend more.
     variants_ : tuple of Boosted
         The booster of each trade-off, all of its rounds within the budget.
     ensemble_ : Ensemble
@@ -170,7 +169,6 @@ class FrugalBoostingClassifier(BoostedClassifierBase):
         n_iter_no_change: int = 20,
         validation_fraction: float = 0.25,
         n_tradeoffs: int = 12,
-        two_phase: bool = True,
         stop: Literal["all", "label"] = "all",
         warm_start: bool = False,
         n_jobs: int | None = None,
@@ -197,7 +195,6 @@ class FrugalBoostingClassifier(BoostedClassifierBase):
         self.n_iter_no_change = n_iter_no_change
         self.validation_fraction = validation_fraction
         self.n_tradeoffs = n_tradeoffs
-        self.two_phase = two_phase
         self.stop = stop
         self.warm_start = warm_start
         self.n_jobs = n_jobs
@@ -264,7 +261,7 @@ class FrugalBoostingClassifier(BoostedClassifierBase):
         before = self._before(problem)
         seed = root_seed(self.random_state)
         train, validation = self._split(problem, eval_set, seed, along_path)
-        trainer = self._trainer(problem, options, train, validation, seed, along_path)
+        trainer = self._trainer(problem, options, train, validation, seed)
         variants, interrupted = self._train(trainer, problem, validation, before, along_path)
         self._keep(problem, variants, validation, chooses_round=self._searches or along_path)
         if interrupted:
@@ -290,7 +287,6 @@ class FrugalBoostingClassifier(BoostedClassifierBase):
                 raise ValueError(f"{name} is 0, which leaves nothing; expected a share above 0 and up to 1.")
         if not (isinstance(self.early_stopping, bool | np.bool_) or self.early_stopping == "auto"):
             raise ValueError(f'early_stopping is {self.early_stopping!r}; expected True, False or "auto".')
-        check_flag(self.two_phase, "two_phase")
         check_flag(self.warm_start, "warm_start")
         check_whole_number(self.n_iter_no_change, "n_iter_no_change", 1)
         check_whole_number(self.n_tradeoffs, "n_tradeoffs", 1)
@@ -353,7 +349,7 @@ class FrugalBoostingClassifier(BoostedClassifierBase):
         return rows.take(~held_out), rows.take(held_out)
 
     def _trainer(
-        self, problem: Problem, options: BoostOptions, train: Rows, validation: Rows | None, seed: int, along_path: bool
+        self, problem: Problem, options: BoostOptions, train: Rows, validation: Rows | None, seed: int
     ) -> Trainer:
         bins = self._bins(problem, train, seed)
         return Trainer(
@@ -363,9 +359,6 @@ class FrugalBoostingClassifier(BoostedClassifierBase):
             costs=problem.costs,
             n_rounds=self.n_estimators,
             patience=self.n_iter_no_change if validation is not None and self.early_stopping else None,
-            # The bill while training is that of reading everything: with "label" it says nothing about the budget.
-            budget=_limit(None if along_path or self.stop == "label" else self.budget),
-            two_phase=self.two_phase,
             seed=seed,
             n_threads=self._n_threads(),
             verbose=self.verbose,
@@ -376,32 +369,42 @@ class FrugalBoostingClassifier(BoostedClassifierBase):
         self, trainer: Trainer, problem: Problem, validation: Rows | None, before: Before | None, along_path: bool
     ) -> tuple[tuple[Boosted, ...], bool]:
         """The boosters of this fit, and whether Ctrl-C cut it short."""
-        train = partial(self._train_one, problem, validation, before)
-        if not self._chooses_tradeoff(along_path):
-            boosted, interrupted = train(trainer, 0.0 if self.tradeoff is None else float(self.tradeoff))
+        train = partial(self._train_one, trainer, problem, validation, before)
+        if self.tradeoff is not None or not (along_path or self._searches):
+            boosted, interrupted = train(0.0 if self.tradeoff is None else float(self.tradeoff), self._training_budget)
             return (boosted,), interrupted
-        path = Path(partial(train, trainer), largest_tradeoff(trainer))
+        path = Path(train, largest_tradeoff(trainer))
         if np.any(problem.costs.alone == 0):
-            path.cost_at(np.inf)  # what is free only, for budgets that buy nothing
+            path.at(np.inf)  # what is free only, for budgets that buy nothing
         if along_path:
-            path.along(self.n_tradeoffs)
-            return path.boosters(), path.interrupted
-        path.towards(_limit(self.budget), self.n_tradeoffs)
-        if path.has_trees or path.interrupted:
-            return path.boosters(), path.interrupted
-        # What is worth most per price is too dear for all rows: cheaper features may still fit.
-        cheap = replace(trainer, excluded=problem.costs.alone > _limit(self.budget))
-        second = Path(partial(train, cheap), largest_tradeoff(cheap), tried=dict(path.tried))
-        second.towards(_limit(self.budget), self.n_tradeoffs)
-        return second.boosters(), second.interrupted
+            price = problem.costs.alone
+            path.along(self.n_tradeoffs, float(price[price > 0].min(initial=np.inf)))
+        else:
+            self._search(path)
+        return path.boosters(), path.interrupted
 
-    def _chooses_tradeoff(self, along_path: bool) -> bool:
-        return along_path or (self._searches and self.tradeoff is None)
+    def _search(self, path: Path) -> None:
+        budget = _limit(self.budget)
+        path.within(budget, self.n_tradeoffs, self._training_budget)
+        fits = any(boosted.least_loss(budget) < np.inf for boosted in path.boosters())
+        if self._training_budget > budget and not fits:  # reading everything costs no less than settling the label
+            path.within(budget, path.n_trained + self.n_tradeoffs, budget)
+
+    @property
+    def _training_budget(self) -> float:
+        """What trees keep to while they grow. With "label" bills are smaller, and measured afterwards."""
+        return np.inf if self.stop == "label" else _limit(self.budget)
 
     def _train_one(
-        self, problem: Problem, validation: Rows | None, before: Before | None, trainer: Trainer, tradeoff: float
+        self,
+        trainer: Trainer,
+        problem: Problem,
+        validation: Rows | None,
+        before: Before | None,
+        tradeoff: float,
+        budget: float,
     ) -> tuple[Boosted, bool]:
-        boosted, interrupted = trainer.train(tradeoff, before)
+        boosted, interrupted = trainer.train(tradeoff, budget, before)
         if self.stop == "label" and validation is not None:
             boosted = self._with_label_bills(boosted, problem, validation)
         return boosted, interrupted
@@ -425,8 +428,8 @@ class FrugalBoostingClassifier(BoostedClassifierBase):
         for name in ("curve_", "validation_error_", "validation_cost_"):
             self.__dict__.pop(name, None)
         self.variants_ = variants
-        cut_short = self.stop != "label" and not all(variant.is_complete for variant in self.variants_)
-        self.max_budget_ = _limit(self.budget) if cut_short else np.inf
+        limited = any(variant.is_limited and variant.budget >= _limit(self.budget) for variant in self.variants_)
+        self.max_budget_ = _limit(self.budget) if limited else np.inf
         if validation is not None:
             measured = [(variant.error, variant.cost) for variant in self.variants_]
             self.curve_ = self._curve(measured, validation).measured()
@@ -471,19 +474,21 @@ class FrugalBoostingClassifier(BoostedClassifierBase):
     def _keep_variant(self, variant: Boosted, n_rounds: int) -> None:
         self.tradeoff_ = variant.tradeoff
         self._keep_trees(variant.base, variant.trees.first(n_rounds), "log_loss")
-        if hasattr(self, "curve_") and n_rounds > 0:
-            self.validation_error_ = float(variant.error[n_rounds - 1])
-            self.validation_cost_ = float(variant.cost[n_rounds - 1])
+        if hasattr(self, "curve_"):
+            self.validation_error_ = float(variant.error[n_rounds - 1]) if n_rounds else self.curve_.baseline_error
+            self.validation_cost_ = float(variant.cost[n_rounds - 1]) if n_rounds else 0.0
 
     def _warn_if_nothing_fits(self, stacklevel: int) -> None:
         if self.budget is None or self.n_estimators_ > 0:
             return
-        bills = [bill for v in self.variants_ for bill in (*v.cost[:1], v.beyond) if 0 < bill < np.inf]
-        if not bills:  # it is not the budget that there are no trees for
+        first = [bill for v in self.variants_ for bill in v.cost[:1] if bill > 0]
+        limited = any(variant.is_limited for variant in self.variants_)
+        cheapest = min(first, default=self.feature_costs_.alone.min() if limited else 0.0)
+        if cheapest == 0:  # it is not the budget that there are no trees for
             return
         warnings.warn(
-            f"no tree fits a budget of {self.budget:g}: the cheapest first round tried costs {min(bills):.6g} per row "
-            "on average. The model answers with the most frequent class, for nothing; give a larger budget for trees.",
+            f"no tree fits a budget of {self.budget:g}: the cheapest one costs at least {cheapest:.6g} per row on "
+            "average. The model answers with the most frequent class, for nothing; give a larger budget for trees.",
             UserWarning,
             stacklevel=stacklevel,
         )
