@@ -1,6 +1,6 @@
 """Error at several budgets: FrugalBoosting against LightGBM with lazy costs (CEGB) and BudgetForest.
 
-    FRUGALFOREST_DATA=folder python -m benchmarks.quality.boosting [--seeds 2] [--data spambase pima] [--models ...]
+    FRUGALFOREST_DATA=folder python -m benchmarks.boosting [--seeds 2] [--data spambase pima] [--models ...]
 
 One bill for all: what a row's paths read ("all") or what settles its label ("label"), by the same price list. Everybody
 is trained on the same rows, chooses trade-off and number of trees for a budget on the same validation rows, by loss
