@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from studies.findings import Finding, findings_table
 from studies.jagdhuber.tasks import BUDGETS, REAL, SETTINGS
 
 from frugalforest.evaluation.resampling import monte_carlo_interval
@@ -15,14 +15,6 @@ METHODS = ("STS", "AUC", "pFI", "FS")  # of the paper
 SHOWN = ("STS", "STS features", "AUC", "pFI", "FS")  # in tables
 STRATEGIES = ("xi 0", "xi 1", "tuned")
 COLOURS = {"STS": "#0072b2", "AUC": "#d55e00", "pFI": "#009e73", "FS": "#777777"}
-
-
-class Finding(NamedTuple):
-    """One sentence of the paper, and what the rows say about it."""
-
-    claim: str
-    ours: str
-    verdict: str
 
 
 def as_frame(rows: list[dict]) -> pd.DataFrame:
@@ -202,7 +194,6 @@ def write_report(rows: list[dict], folder: Path) -> None:
     frame = as_frame(rows)
     cells = means(frame)
     template = (Path(__file__).parent / "report.template.md").read_text()
-    listed = [f"| {f.claim} | {f.ours} | {f.verdict} |" for f in findings(frame, cells)]
     sizes = cells.groupby(["name", "kind"])["n"].agg(["min", "max"]).groupby("kind").agg({"min": "min", "max": "max"})
     counted = ", ".join(
         f"{kind} {row['min']}" + (f" to {row['max']}" if row["max"] > row["min"] else "")
@@ -213,7 +204,7 @@ def write_report(rows: list[dict], folder: Path) -> None:
     if present & set(SETTINGS):
         draw_settings(cells, folder / "settings.png")
     text = template.format(
-        findings="\n".join(["| the paper says | ours | verdict |", "|---|---|---|", *listed]),
+        findings=findings_table(findings(frame, cells)),
         simulated="\n".join(error_table(cells, [n for n in SETTINGS if n in present])),
         real="\n".join(error_table(cells, [n for n in REAL if n in present]))
         if present & set(REAL)

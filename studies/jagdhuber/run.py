@@ -1,7 +1,7 @@
 """Feature selection under a budget (Jagdhuber et al.): settings A to D and six real data sets, all methods.
 
     FRUGALFOREST_DATA=folder python -m studies.jagdhuber.run [--tasks A B ada ...] [--methods STS AUC pFI FS]
-                                                            [--repetitions 20] [--first 0] [--quick] [--report]
+        [--repetitions 20] [--first 0] [--largest 10] [--quick] [--report]
 
 Every (task, budget, method, strategy, repetition) is a row of results.sqlite; rows that are there are not computed
 again. Strategies: xi = 0, xi = 1, and tuned on the grid by the out-of-bag error of a full forest (1000 trees, sqrt).
@@ -13,11 +13,13 @@ from __future__ import annotations
 import argparse
 import time
 import warnings
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 from studies.jagdhuber.report import write_report
 from studies.jagdhuber.tasks import REAL, SETTINGS, Task, load_task
+from studies.progress import Countdown
 from studies.store import ResultStore
 
 import frugalforest as ff
@@ -70,27 +72,29 @@ class Judge:
         return float(np.mean(forest.predict(self.task.X_test[:, support]) != self.task.y_test))
 
 
-def run_method(task: Task, name: str, selector: PanelSelector, judge: Judge, seed: int) -> list[tuple]:
-    """Rows for all budgets and strategies of one method."""
+def run_method(
+    task: Task, name: str, selector: PanelSelector, judge: Judge, seed: int, budgets: Sequence[float]
+) -> Iterator[list[tuple]]:
+    """Rows of all strategies of one method, budget after budget."""
     grid = FORWARD_GRID if name == "FS" else GRID
     problem = selector._learn(task.X, task.y)
-    oob, searcher = selector._prepare(problem, max(task.budgets))
-    rows = []
-    for budget in task.budgets:
+    oob, searcher = selector._prepare(problem, max(budgets))
+    for budget in budgets:
         start = time.perf_counter()
         panels = {xi: searcher.search(xi, budget) for xi in grid}
         tuned = tune_on_grid(panels.__getitem__, oob, grid)
         seconds = time.perf_counter() - start
+        rows = []
         for strategy, xi in [*STRATEGIES.items(), ("tuned", tuned.xi)]:
             support = panels[xi].support_mask
             numbers = {"error": judge.error(support), "cost": panels[xi].cost, "n_features": int(support.sum())}
             numbers |= {"xi": xi, "oob_error": oob.error(support), "seconds": round(seconds, 3)}
             rows.append((f"{task.name} {budget:g}", f"{name} {strategy}", seed, numbers))
-    return rows
+        yield rows
 
 
-def run(store: ResultStore, tasks, methods, repetitions: range, n_jobs: int, n_trees: int) -> None:
-    total, done, start = len(tasks) * len(methods) * len(repetitions), 0, time.perf_counter()
+def run(store: ResultStore, tasks, methods, repetitions: range, n_jobs: int, n_trees: int, largest: float) -> None:
+    countdown = Countdown(len(tasks) * len(methods) * len(repetitions))
     for seed in repetitions:
         for name in tasks:
             try:
@@ -100,13 +104,17 @@ def run(store: ResultStore, tasks, methods, repetitions: range, n_jobs: int, n_t
                 continue
             judge = Judge(task, seed, n_jobs, n_trees)
             for method in methods:
-                done += 1
-                if store.has(f"{task.name} {task.budgets[-1]:g}", f"{method} tuned", seed):
-                    continue
                 selector = selectors(task.costs, seed, n_jobs, n_trees)[method]
-                store.add(run_method(task, method, selector, judge, seed))
-                left = (time.perf_counter() - start) / done * (total - done)
-                print(f"{name} {method} repetition {seed}: {done} of {total}, {left / 60:.0f} minutes left", flush=True)
+                budgets = open_budgets(store, task, method, seed, largest)
+                for rows in run_method(task, method, selector, judge, seed, budgets) if budgets else ():
+                    store.add(rows)
+                countdown.done(f"{name} {method} repetition {seed}")
+
+
+def open_budgets(store: ResultStore, task: Task, method: str, seed: int, largest: float) -> list[float]:
+    """Budgets that have no row yet."""
+    budgets = [budget for budget in task.budgets if budget <= largest]
+    return [b for b in budgets if not store.has(f"{task.name} {b:g}", f"{method} tuned", seed)]
 
 
 def main() -> None:
@@ -115,6 +123,7 @@ def main() -> None:
     parser.add_argument("--methods", nargs="*", default=list(METHODS))
     parser.add_argument("--repetitions", type=int, default=20)
     parser.add_argument("--first", type=int, default=0, help="first repetition, to share the work")
+    parser.add_argument("--largest", type=float, default=np.inf, help="largest budget: forward selection is slow there")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument(
         "--quick", action="store_true", help="3 repetitions, forests of 100 trees, no forward selection"
@@ -126,7 +135,7 @@ def main() -> None:
     if not args.report:
         methods = [m for m in args.methods if not (args.quick and m == "FS")]
         repetitions = range(args.first, args.first + (3 if args.quick else args.repetitions))
-        run(store, args.tasks, methods, repetitions, args.jobs, 100 if args.quick else 1000)
+        run(store, args.tasks, methods, repetitions, args.jobs, 100 if args.quick else 1000, args.largest)
     write_report(store.rows(), HERE / ("quick" if args.quick else "."))
 
 

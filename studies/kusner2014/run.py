@@ -18,14 +18,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from benchmarks.quality.linear_trees import race
+from benchmarks.quality.linear_trees import largest_tradeoff, race
 from sklearn.exceptions import ConvergenceWarning
 from studies.kusner2014.report import write_report
 from studies.kusner2014.tasks import TASKS, Part, Task, load_task
+from studies.progress import Countdown
 from studies.store import ResultStore
 
 import frugalforest as ff
-from frugalforest.estimators.mixed_norm_tree import MixedNormTreeClassifier
 
 HERE = Path(__file__).parent
 VERSION = "1"
@@ -84,16 +84,9 @@ def mixed_norm(task: Task, seed: int) -> list[Candidate]:
     tradeoff = largest_tradeoff(task) * TRADEOFFS_WIDE if is_wide else "auto"
     candidates = []
     for steepness in STEEPNESS_WIDE if is_wide else STEEPNESS:
-        model = fit(MixedNormTreeClassifier(tradeoff, steepness=steepness, feature_costs=task.costs), task)
+        model = fit(ff.MixedNormTreeClassifier(tradeoff, steepness=steepness, feature_costs=task.costs), task)
         candidates += of_variants(model, f"steepness {steepness:g}, ")
     return candidates
-
-
-def largest_tradeoff(task: Task) -> float:
-    """At which CSTC of depth 5 uses nothing, all nodes being alike: root of 5 * largest gradient per price."""
-    Z = (task.train.X - task.train.X.mean(axis=0)) / np.maximum(task.train.X.std(axis=0), 1e-9)
-    gradient = 2 * np.abs(Z.T @ (2.0 * task.train.y - 1)) / len(Z)
-    return float(np.sqrt(5) * (gradient / task.costs.own).max())
 
 
 def lasso(task: Task, seed: int) -> list[Candidate]:
@@ -158,15 +151,18 @@ def run_method(task: Task, method: str, seed: int) -> list[tuple]:
 
 
 def run(store: ResultStore, names: list[str], methods: list[str], seeds: range) -> None:
+    countdown = Countdown(len(names) * len(methods) * len(seeds))
     for name in names:
         for seed in seeds:
-            task = load_task(name, seed)
+            try:
+                task = load_task(name, seed)
+            except FileNotFoundError as error:
+                print(f"{name}: skipped, {error}", flush=True)
+                break
             for method in methods:
-                if store.has(f"{name} {task.budgets[-1]:g}", method, seed):
-                    continue
-                start = time.perf_counter()
-                store.add(run_method(task, method, seed))
-                print(f"{name} {method} seed {seed}: {time.perf_counter() - start:.0f} s", flush=True)
+                if not store.has(f"{name} {task.budgets[-1]:g}", method, seed):
+                    store.add(run_method(task, method, seed))
+                countdown.done(f"{name}, {method}, seed {seed}")
 
 
 def run_races(store: ResultStore, names: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""report.md and its pictures from the rows in results/: python studies/thomas/report.py"""
+"""The report of the study, written from the stored rows alone: claims with verdicts, tables and pictures."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-HERE = Path(__file__).parent
-RESULTS = HERE / "results"
 NAMES = {"pima": "diabetes (pima)", "spambase": "spam", "mfeat_pix": "digits (mfeat-pix)"}
 COLOURS = {"FFS": "#0b6e4f", "RFS": "#c44e52", "FFS + CT": "#4c72b0", "FFS + CT, printed": "#999999"}
 N_TREES = 100
@@ -182,28 +180,33 @@ def draw_curves(rows: pd.DataFrame, data_sets: dict[str, str], methods: tuple[st
     figure.savefig(path, dpi=130)
 
 
-def read(part: str) -> pd.DataFrame | None:
-    path = RESULTS / f"{part}.csv"
-    return pd.read_csv(path) if path.exists() else None
+def rows_of(part: str, rows: list[dict]) -> pd.DataFrame | None:
+    """What was measured in one part of the study, a line for each measurement; None: nothing."""
+    mine = [row for row in rows if row["task"].startswith(f"{part} ")]
+    lines = [row["settings"] | measured for row in mine for measured in row["measured"]]
+    return pd.DataFrame(lines) if lines else None
 
 
 NOT_RUN = "Not run yet."
 
 
-def grouped_sections(groups: pd.DataFrame | None) -> dict[str, str]:
+def grouped_sections(groups: pd.DataFrame | None, folder: Path) -> dict[str, str]:
     """Curves of the data sets with groups, and their picture."""
     names = {"cifar10_kmeans400": "images, 4 quadrants", "covtype": "covertype, 12 measurements"}
     if groups is None:
         return {"groups": NOT_RUN}
-    draw_curves(groups, names, ("FFS", "RFS"), HERE / "groups.png")
+    draw_curves(groups, names, ("FFS", "RFS"), folder / "groups.png")
     tables = [f"**{name}**\n\n{curve_table(groups, data, ('FFS', 'RFS'))}" for data, name in names.items()]
     return {"groups": "\n\n".join(["![Accuracy against cost with groups](groups.png)", *tables])}
 
 
-def main() -> None:
-    curves, rounds, budgets = read("curves"), read("rounds"), read("budgets")
+def write_report(rows: list[dict], folder: Path) -> None:
+    """report.md and its pictures in a folder."""
+    curves, rounds, budgets = (rows_of(part, rows) for part in ("curves", "rounds", "budgets"))
+    if curves is None:
+        raise ValueError("no curves yet: run the part 'curves' first")
     paper_methods = ("FFS", "RFS", "FFS + CT")
-    draw_curves(curves, NAMES, (*paper_methods, "FFS + CT, printed"), HERE / "curves.png")
+    draw_curves(curves, NAMES, (*paper_methods, "FFS + CT, printed"), folder / "curves.png")
     seeds = {name: min(Paths(curves, data, m).n_seeds for m in paper_methods) for data, name in NAMES.items()}
     parts = {
         "seeds": ", ".join(f"{name} {n}" for name, n in seeds.items()),
@@ -212,12 +215,7 @@ def main() -> None:
         "rounds": NOT_RUN if rounds is None else rounds_table(rounds),
         "budgets": NOT_RUN if budgets is None else budgets_table(budgets),
         **{f"curve_{data}": curve_table(curves, data, paper_methods) for data in NAMES},
-        **grouped_sections(read("groups")),
+        **grouped_sections(rows_of("groups", rows), folder),
     }
-    text = (HERE / "report.template.md").read_text().format(**parts)
-    (HERE / "report.md").write_text(text)
-    print(text)
-
-
-if __name__ == "__main__":
-    main()
+    text = (Path(__file__).parent / "report.template.md").read_text().format(**parts)
+    (folder / "report.md").write_text(text)

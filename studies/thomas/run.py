@@ -1,26 +1,29 @@
 """Thomas, Feature Cost Sensitive Random Forest: its three data sets, and two with groups in place of Scene-15.
 
-    FRUGALFOREST_DATA=folder python studies/thomas/run.py [--parts curves groups rounds budgets] [--seeds 20]
+    FRUGALFOREST_DATA=folder python -m studies.thomas.run [--parts curves groups rounds budgets] [--seeds 20]
+        [--quick] [--report]
 
-Every fit adds rows to results/<part>.csv, and what is there is not done again: stop it whenever you like. Then
-`python studies/thomas/report.py` makes report.md and its pictures from the rows.
+Every fit is a row of results.sqlite, and what is there is not done again: stop it whenever you like. At the end
+report.md and its pictures are written from the rows.
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import numpy as np
+from studies.progress import Countdown
+from studies.store import ResultStore
+from studies.thomas.report import write_report
 
 import frugalforest as ff
-from frugalforest.estimators.penalized_forest import PenalizedForestClassifier
 
-RESULTS = Path(__file__).parent / "results"
+HERE = Path(__file__).parent
+VERSION = "1"
 TREES = (10, 20, 50, 100)  # a forest of 100 begins with the smaller ones, so one fit measures all
 
 
@@ -102,7 +105,7 @@ def draw(name: str, seed: int) -> Data:
 # ---- what is measured
 
 
-def measure(model: PenalizedForestClassifier, data: Data) -> Iterator[dict]:
+def measure(model: ff.PenalizedForestClassifier, data: Data) -> Iterator[dict]:
     """Accuracy, cost of all features of the forest, and mean bill of the test rows, for each number of trees."""
     X, y = data.test
     for trees in TREES:
@@ -111,16 +114,16 @@ def measure(model: PenalizedForestClassifier, data: Data) -> Iterator[dict]:
         used = np.unique(forest.feature[forest.feature >= 0])
         yield {
             "trees": trees,
-            "accuracy": f"{np.mean(model.classes_[np.argmax(votes, axis=1)] == y):.6f}",
-            "set_cost": f"{data.costs.of(used):.4f}",
-            "bill": f"{data.costs.of_rows(mask).mean():.4f}",
+            "accuracy": float(np.mean(model.classes_[np.argmax(votes, axis=1)] == y)),
+            "set_cost": float(data.costs.of(used)),
+            "bill": round(float(data.costs.of_rows(mask).mean()), 4),
             "features": len(used),
         }
 
 
 def fit_and_measure(name: str, seed: int, n_jobs: int, **options) -> list[dict]:
     data = draw(name, seed)
-    model = PenalizedForestClassifier(feature_costs=data.costs, random_state=seed, n_jobs=n_jobs, **options)
+    model = ff.PenalizedForestClassifier(feature_costs=data.costs, random_state=seed, n_jobs=n_jobs, **options)
     return list(measure(model.fit(*data.train), data))
 
 
@@ -168,16 +171,16 @@ def run_budgets(task: dict, n_jobs: int) -> list[dict]:
     options = {"feature_costs": data.costs, "random_state": task["seed"], "n_jobs": n_jobs}
     if task["model"] == "standard":
         label, bill = ff.StandardForestClassifier(**options).fit(*data.train).predict_with_cost(data.test[0])
-        return [{"share": 1, "error": np.mean(label != data.test[1]), "bill": bill.mean()}]
+        return [{"share": 1, "error": float(np.mean(label != data.test[1])), "bill": float(bill.mean())}]
     if task["model"] == "BudgetForest":
         model = ff.BudgetForestClassifier(price_power=[1, 0], **options)
     else:
-        model = PenalizedForestClassifier("auto", **options)
+        model = ff.PenalizedForestClassifier("auto", **options)
     model.fit(*data.train)
     rows = []
     for share in SHARES:
         label, bill = model.at_budget(share * data.costs.total).predict_with_cost(data.test[0])
-        rows.append({"share": share, "error": np.mean(label != data.test[1]), "bill": bill.mean()})
+        rows.append({"share": share, "error": float(np.mean(label != data.test[1])), "bill": float(bill.mean())})
     return rows
 
 
@@ -191,33 +194,19 @@ PARTS = {
 # ---- rows
 
 
-def read(part: str) -> list[dict]:
-    path = RESULTS / f"{part}.csv"
-    if not path.exists():
-        return []
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
+def settings(task: dict) -> str:
+    """What tells a fit from the others of the same data and seed."""
+    return ", ".join(f"{name} {value}" for name, value in task.items() if name not in ("data", "seed"))
 
 
-def append(part: str, rows: list[dict]) -> None:
-    path = RESULTS / f"{part}.csv"
-    is_new = not path.exists()
-    with path.open("a", newline="") as file:
-        writer = csv.DictWriter(file, list(rows[0]))
-        if is_new:
-            writer.writeheader()
-        writer.writerows(rows)
-
-
-def run(part: str, n_seeds: int, n_jobs: int) -> None:
+def run(store: ResultStore, part: str, n_seeds: int, n_jobs: int) -> None:
     tasks, do = PARTS[part]
-    todo = list(tasks(n_seeds))
-    done = {tuple(row[name] for name in todo[0]) for row in read(part)}
-    todo = [task for task in todo if tuple(str(value) for value in task.values()) not in done]
-    for i, task in enumerate(todo):
-        append(part, [task | row for row in do(task, n_jobs)])
-        if i % 50 == 0:
-            print(f"{part}: {len(todo) - i} fits to go, {task}", flush=True)
+    todo = [t for t in tasks(n_seeds) if not store.has(f"{part} {t['data']}", settings(t), t["seed"])]
+    countdown = Countdown(len(todo))
+    for task in todo:
+        numbers = {"settings": task, "measured": do(task, n_jobs)}
+        store.add([(f"{part} {task['data']}", settings(task), task["seed"], numbers)])
+        countdown.done(f"{part} {task['data']}, {settings(task)}, repetition {task['seed']}")
 
 
 def main() -> None:
@@ -225,10 +214,15 @@ def main() -> None:
     parser.add_argument("--parts", nargs="*", default=list(PARTS), choices=list(PARTS))
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--quick", action="store_true", help="2 repetitions, in a folder of its own")
+    parser.add_argument("--report", action="store_true", help="only write the report")
     args = parser.parse_args()
-    RESULTS.mkdir(exist_ok=True)
-    for part in args.parts:
-        run(part, args.seeds, args.jobs)
+    folder = HERE / "quick" if args.quick else HERE
+    folder.mkdir(exist_ok=True)
+    store = ResultStore(folder / "results.sqlite", VERSION)
+    for part in () if args.report else args.parts:
+        run(store, part, 2 if args.quick else args.seeds, args.jobs)
+    write_report(store.rows(), folder)
 
 
 if __name__ == "__main__":

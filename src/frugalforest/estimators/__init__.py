@@ -1,6 +1,8 @@
 """Estimators: scikit-learn classifiers that know what features cost."""
 
+from frugalforest.estimators.auto import FrugalClassifier
 from frugalforest.estimators.budget_forest import BudgetForestClassifier
+from frugalforest.estimators.cascade import FrugalCascadeClassifier
 from frugalforest.estimators.cost_lasso import CostLassoClassifier
 from frugalforest.estimators.frugal_boosting import FrugalBoostingClassifier
 from frugalforest.estimators.greedy_miser import GreedyMiserClassifier
@@ -16,6 +18,8 @@ __all__ = [
     "BudgetForestClassifier",
     "CostLassoClassifier",
     "FrugalBoostingClassifier",
+    "FrugalCascadeClassifier",
+    "FrugalClassifier",
     "GreedyMiserClassifier",
     "MixedNormTreeClassifier",
     "OnDemand",

@@ -18,7 +18,7 @@ from frugalforest.linear_trees.mixed_norm import MixedNorm, Shape, SoftTree
 from frugalforest.linear_trees.mixed_norm_blocks import Below, Block, Classifier, improve, seen_from
 from frugalforest.linear_trees.node import halving_threshold, principal_direction
 from frugalforest.linear_trees.penalty import CostPenalty
-from frugalforest.linear_trees.standardising import Floats, Positions, Standard, blocks
+from frugalforest.linear_trees.standardising import Floats, Mask, Positions, Standard, blocks
 from frugalforest.linear_trees.tree import along
 
 SMOOTHING = 3e-4  # of norms, in units of coefficients of standardised columns and targets of -1 and 1
@@ -250,19 +250,18 @@ class _Descending:
         paths = self.shape.path_mask.astype(np.float64)
         return np.flatnonzero(outside & ((paths @ pulls**2).max(axis=0) > 1.0))
 
-    def _pulls(self, outside: Any) -> Floats:
-        """x of every node and feature, (n_nodes, m)."""
+    def _pulls(self, outside_mask: Mask) -> Floats:
+        """x of every node and feature, (n_nodes, m), by the gradient of the squared loss."""
         prices = self.data.prices
         price = prices.own + prices.shared @ prices.membership
-        pulls = np.zeros((self.shape.n_nodes, len(price)))
-        for node in range(self.shape.n_nodes):
-            weights = self.data.shares * self.chances[node]
-            residuals = self.data.targets - self._classifier(node).scores(self.columns)
-            gradient = 2 * np.sqrt(np.square(_products(self.data, residuals * weights[:, None])).sum(axis=1))
-            hold = self.tradeoff * price * weights.sum() + self.descent.rho
-            pulls[node] = np.divide(gradient, hold, out=np.full_like(gradient, np.inf), where=hold > 0)
-        pulls[:, ~outside] = 0.0
-        return pulls
+        weights = self.data.shares * self.chances
+        scores = [self._classifier(node).scores(self.columns) for node in range(self.shape.n_nodes)]
+        residuals = [(self.data.targets - s) * w[:, None] for s, w in zip(scores, weights, strict=True)]
+        products = _products(self.data, np.hstack(residuals)).reshape(len(price), self.shape.n_nodes, -1)
+        gradient = 2 * np.sqrt(np.square(products).sum(axis=2)).T
+        hold = self.tradeoff * weights.sum(axis=1)[:, None] * price + self.descent.rho
+        pulls = np.divide(gradient, hold, out=np.full_like(gradient, np.inf), where=hold > 0)
+        return np.where(outside_mask, pulls, 0.0)
 
 
 def _halving(node: Classifier, columns: Floats, weights: Floats) -> Classifier:

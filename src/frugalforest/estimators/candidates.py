@@ -1,0 +1,83 @@
+"""What FrugalClassifier chooses from: one line for each method, the quick ones first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from frugalforest.estimators.budget_forest import BudgetForestClassifier
+from frugalforest.estimators.cascade import FrugalCascadeClassifier
+from frugalforest.estimators.penalized_forest import PenalizedForestClassifier
+from frugalforest.evaluation import CostCurve
+
+# Rows stop when their label is settled wherever a method can do that: the same labels for less.
+METHODS: dict[str, Callable[..., Any]] = {
+    "budget-forest": lambda **told: BudgetForestClassifier(price_power=[1.0, 0.0], stop="label", **told),
+    "penalized-forest": lambda **told: PenalizedForestClassifier("auto", stop="label", **told),
+    "cascade": lambda **told: FrugalCascadeClassifier(**told),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A fitted method, and how it did on the validation rows."""
+
+    name: str
+    model: Any
+    curve: CostCurve
+    seconds: float
+
+    def best_within(self, budget: float) -> tuple[float, float]:
+        """Least validation error for an average bill of at most this, and that bill; for nothing if that is best."""
+        point = self.curve.best_index(budget)
+        if point is None or self.curve.error[point] >= self.curve.baseline_error:
+            return self.curve.baseline_error, 0.0
+        return float(self.curve.error[point]), float(self.curve.cost[point])
+
+
+def pooled(candidates: tuple[Candidate, ...]) -> CostCurve:
+    """The points of all candidates; their variants are the methods' names."""
+    curves = [candidate.curve for candidate in candidates]
+    return CostCurve(
+        cost=np.concatenate([curve.cost for curve in curves]),
+        error=np.concatenate([curve.error for curve in curves]),
+        n_trees=np.concatenate([curve.n_trees for curve in curves]),
+        variant=np.repeat(np.arange(len(curves)), [len(curve) for curve in curves]),
+        variants=tuple(candidate.name for candidate in candidates),
+        total_cost=curves[0].total_cost,
+        baseline_error=curves[0].baseline_error,
+    )
+
+
+def makers_of(methods: Any) -> Mapping[str, Callable[..., Any]]:
+    """What `methods` asks for: "auto", names, or a dict name -> classifier of frugalforest; in the order given."""
+    if isinstance(methods, str) and methods == "auto":
+        return METHODS
+    if isinstance(methods, Mapping):
+        return {str(name): _copies_of(str(name), estimator) for name, estimator in methods.items()}
+    names = [methods] if isinstance(methods, str) else list(methods)
+    unknown = [name for name in names if name not in METHODS]
+    if unknown:
+        raise ValueError(
+            f"methods has {', '.join(map(repr, unknown))}; expected some of {', '.join(METHODS)}, or a dict of "
+            "classifiers by name."
+        )
+    return {name: METHODS[name] for name in names}
+
+
+def _copies_of(name: str, estimator: Any) -> Callable[..., Any]:
+    from sklearn.base import clone
+
+    if not hasattr(estimator, "at_budget"):
+        raise TypeError(
+            f"methods[{name!r}] is {estimator!r:.60}; expected a classifier of frugalforest that has `at_budget`."
+        )
+
+    def make(**told: Any) -> Any:
+        known = estimator.get_params(deep=False)
+        return clone(estimator).set_params(**{key: value for key, value in told.items() if key in known})
+
+    return make

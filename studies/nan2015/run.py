@@ -1,0 +1,98 @@
+"""Nan, Wang and Saligrama (2015), Feature-Budgeted Random Forest: Table 1, what it leaves open, and its appendix.
+
+    FRUGALFOREST_DATA=folder python -m studies.nan2015.run [--parts table variants appendix] [--tasks covertype ...]
+        [--seeds 10] [--quick] [--report]
+
+Every (task, model, seed) is a row of results.sqlite; rows that are there are not computed again. Figure 3 is drawn from
+the rows of studies/kusner2014, which compares the same methods.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from studies.nan2015 import forests, max_costs, variants
+from studies.nan2015.report import write_report
+from studies.nan2015.tasks import SIZES, UCI, load_complete, load_task
+from studies.progress import Countdown
+from studies.store import ResultStore
+
+HERE = Path(__file__).parent
+VERSION = "1"
+Measure = Callable[[], dict]
+
+
+def table_jobs(names: list[str], seeds: range, n_jobs: int) -> Iterator[tuple[str, str, int, Measure]]:
+    for name in names:
+        for seed in seeds:
+            for model in forests.MODELS:
+                yield (
+                    f"table {name}",
+                    model,
+                    seed,
+                    lambda n=name, m=model, s=seed: forests.measure(m, load_task(n, s), s, n_jobs),
+                )
+
+
+def variant_jobs(names: list[str], seeds: range, n_jobs: int) -> Iterator[tuple[str, str, int, Measure]]:
+    for name in [n for n in names if n in variants.TASKS]:
+        for seed in seeds:
+            for variant in variants.VARIANTS:
+                yield (
+                    f"variants {name}",
+                    variant,
+                    seed,
+                    lambda n=name, v=variant, s=seed: variants.measure(v, load_task(n, s), s, n_jobs),
+                )
+
+
+def appendix_jobs() -> Iterator[tuple[str, str, int, Measure]]:
+    for name in UCI:
+        for impurity in max_costs.IMPURITIES:
+            yield (
+                f"appendix {name}",
+                impurity,
+                0,
+                lambda n=name, i=impurity: max_costs.measure(i, *load_complete(n)),
+            )
+
+
+def run(store: ResultStore, jobs: Iterator[tuple[str, str, int, Measure]]) -> None:
+    todo = [job for job in jobs if not store.has(*job[:3])]
+    countdown = Countdown(len(todo))
+    for task, method, seed, measure in todo:
+        try:
+            store.add([(task, method, seed, measure())])
+        except FileNotFoundError as error:
+            print(f"{task}: skipped, {error}", flush=True)
+        countdown.done(f"{task}, {method}, seed {seed}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--parts", nargs="*", default=["table", "variants", "appendix"])
+    parser.add_argument("--tasks", nargs="*", default=list(SIZES), choices=list(SIZES))
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--quick", action="store_true", help="2 seeds, without the images, in a folder of its own")
+    parser.add_argument("--report", action="store_true", help="only write the report")
+    args = parser.parse_args()
+    folder = HERE / "quick" if args.quick else HERE
+    folder.mkdir(exist_ok=True)
+    store = ResultStore(folder / "results.sqlite", VERSION)
+    seeds = range(2 if args.quick else args.seeds)
+    names = [name for name in args.tasks if not (args.quick and name == "cifar")]
+    parts = {
+        "table": lambda: table_jobs(names, seeds, args.jobs),
+        "variants": lambda: variant_jobs(names, seeds, args.jobs),
+        "appendix": appendix_jobs,
+    }
+    for part in [] if args.report else args.parts:
+        run(store, parts[part]())
+    write_report(store.rows(), folder)
+
+
+if __name__ == "__main__":
+    main()
