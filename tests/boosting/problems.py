@@ -141,3 +141,16 @@ def goes_left(problem: Problem, node: Any) -> frozenset[int]:
         return frozenset(node.left_categories | missing) & codes_of(problem, f)
     values = bins.bin_max[bins.bin_offsets[f] : bins.bin_offsets[f + 1]]
     return frozenset(np.flatnonzero(values <= node.threshold).tolist()) | missing
+
+
+def interrupt_after_rounds(n_rounds: int, monkeypatch: Any) -> None:
+    """Ctrl-C when one more round than this is about to be grown."""
+    plain, done = Booster.grow_round, []
+
+    def grow_round(self, *args, **options):
+        if len(done) == n_rounds:
+            raise KeyboardInterrupt
+        done.append(1)
+        return plain(self, *args, **options)
+
+    monkeypatch.setattr(Booster, "grow_round", grow_round)

@@ -20,7 +20,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from threadpoolctl import threadpool_limits
 
 import frugalforest as ff
-from frugalforest.boosting import Booster
+from boosting.problems import interrupt_after_rounds
 from frugalforest.estimators.frugal_boosting import FrugalBoostingClassifier
 
 COSTS = ff.FeatureCosts(
@@ -443,18 +443,7 @@ def test_importances_find_the_informative_columns():
 def ctrl_c(monkeypatch):
     """After so many rounds, Ctrl-C."""
 
-    def after(n_rounds):
-        plain, done = Booster.grow_round, []
-
-        def grow_round(self, *args, **options):
-            if len(done) == n_rounds:
-                raise KeyboardInterrupt
-            done.append(1)
-            return plain(self, *args, **options)
-
-        monkeypatch.setattr(Booster, "grow_round", grow_round)
-
-    return after
+    return lambda n_rounds: interrupt_after_rounds(n_rounds, monkeypatch)
 
 
 def test_ctrl_c_keeps_the_rounds_trained(ctrl_c):

@@ -29,7 +29,8 @@ class GreedyMiserClassifier(BoostedClassifierBase):
     bill counts what a row's paths really read, as everywhere here; `panel_cost_` is what the paper counts.
 
     The paper charges for the evaluation of a tree; its trees have all the same depth, so that this changes nothing
-    within a tree. Ours may stop anywhere, and each split is charged for the rows that have to pass it.
+    within a tree. Ours may stop anywhere, and each split is charged for the rows that have to pass it. Nodes are split
+    best first, so that a feature bought in one node is free in all others at once.
 
     Parameters
     ----------
