@@ -121,6 +121,8 @@ class FrugalBoostingClassifier(BoostedClassifierBase):
         Labels, in the order of the columns of `predict_proba`.
     class_prior_ : ndarray of shape (n_classes,)
         Share of each class in the training rows, by weight.
+    gain_by_feature_ : ndarray of shape (n_features,)
+        What the splits on each feature took off the loss, to second order.
     feature_importances_, importances_per_cost_ : ndarray of shape (n_features,)
         Share in what splits took off the loss; the same per unit of money.
     n_features_in_ : int
