@@ -329,8 +329,10 @@ def test_warm_starts_that_make_no_sense():
         model.set_params(n_estimators=8, feature_costs=None).fit(X[:, :5], y)
     with pytest.raises(ValueError, match="other columns, categories or classes"):
         model.set_params(feature_costs=None).fit(X, y + 1)
-    with pytest.raises(ValueError, match="warm_start goes on with one booster"):
+    with pytest.raises(ValueError, match="warm_start goes on with one booster, and a budget tries several"):
         make(2.0, warm_start=True).fit(X, y)
+    with pytest.raises(ValueError, match="warm_start goes on with one booster, and this model was chosen among"):
+        fit(3.0).set_params(budget=None, warm_start=True).fit(X, y)
 
 
 # ---- frames, categories, missing values, constraints

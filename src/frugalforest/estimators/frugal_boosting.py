@@ -324,7 +324,12 @@ class FrugalBoostingClassifier(BoostedClassifierBase):
                 "warm_start goes on from trees of other columns, categories or classes than X and y have; "
                 "give the same, or set warm_start=False."
             )
-        (variant,) = self.variants_
+        if len(self.variants_) > 1:
+            raise ValueError(
+                "warm_start goes on with one booster, and this model was chosen among several; "
+                "fit with a tradeoff and without a budget first, or set warm_start=False."
+            )
+        variant = self.variants_[0]
         if variant.n_rounds > self.n_estimators:
             raise ValueError(
                 f"n_estimators is {self.n_estimators}, but with warm_start there are {variant.n_rounds} rounds "
