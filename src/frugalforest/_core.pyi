@@ -256,3 +256,99 @@ def permutation_votes(
     n_threads: int = 1,
     isa: str = "auto",
 ) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int32]]: ...
+
+# ---- boost.cpp
+
+class Loss(Enum):
+    logistic = 0
+    multinomial = 1
+    squared = 2
+
+class BoostCharge(Enum):
+    none = 0
+    row = 1
+    forest = 2
+
+class BoostParams:
+    learning_rate: float
+    max_leaves: int
+    max_depth: int
+    min_samples_leaf: int
+    min_hessian: float
+    l2: float
+    min_gain: float
+    category_smoothing: float
+    min_category_rows: int
+    subsample: float
+    colsample: float
+    histogram_bytes: int
+    def __init__(self) -> None: ...
+
+class BoostRows:
+    def __init__(
+        self, codes: NDArray[np.uint8], n_bins: NDArray[np.int32], is_categorical: NDArray[np.uint8]
+    ) -> None: ...
+
+class PriceList:
+    def __init__(
+        self,
+        own: NDArray[np.float64],
+        shared: NDArray[np.float64],
+        group_offsets: NDArray[np.int64],
+        group_ids: NDArray[np.int32],
+    ) -> None: ...
+
+class Booster:
+    def __init__(
+        self,
+        rows: BoostRows,
+        labels: NDArray[np.int32],
+        weights: NDArray[np.float64],
+        charge_weights: NDArray[np.float64] | None,
+        n_classes: int,
+        loss: Loss,
+        params: BoostParams,
+        prices: PriceList,
+        monotone: NDArray[np.int8] | None,
+        interactions: NDArray[np.uint8] | None,
+        seed: int,
+        first_round: int = 0,
+        n_threads: int = 1,
+    ) -> None: ...
+    def start(
+        self, scores: NDArray[np.float64] | None, paid: NDArray[np.uint8] | None, used: NDArray[np.int32]
+    ) -> None: ...
+    def grow_round(
+        self,
+        charge: BoostCharge,
+        own: NDArray[np.float64],
+        shared: NDArray[np.float64],
+        price_per_split: float = 0.0,
+        purse: float = ...,
+        can_undo: bool = False,
+    ) -> int: ...
+    def undo_round(self) -> None: ...
+    def root_gains(self) -> NDArray[np.float64]: ...
+    def trees(self) -> dict[str, Any]: ...
+    @property
+    def n_trees(self) -> int: ...
+    @property
+    def n_outputs(self) -> int: ...
+    @property
+    def was_limited(self) -> bool: ...
+
+class Audience:
+    def __init__(
+        self,
+        rows: BoostRows,
+        labels: NDArray[np.int32],
+        weights: NDArray[np.float64],
+        n_classes: int,
+        loss: Loss,
+        prices: PriceList,
+        scores: NDArray[np.float64] | None,
+        paid: NDArray[np.uint8] | None,
+    ) -> None: ...
+    def follow(self, booster: Booster, n_threads: int = 1, can_undo: bool = False) -> None: ...
+    def undo(self) -> None: ...
+    def standing(self, n_threads: int = 1) -> tuple[float, float, NDArray[np.int64]]: ...

@@ -128,12 +128,30 @@ def on_demand_case() -> Case:
     return Case(model.calibrate(X), X)
 
 
+def boosting_case() -> Case:
+    X, y = patients(90)
+    costs = ff.FeatureCosts(
+        {"age": 1, "glucose": 2.5, "smoker": 0.1}, groups={"visit": ff.Group(("age", "smoker"), 0.75)}
+    )
+    model = ff.FrugalBoostingClassifier(
+        2.0, feature_costs=costs, n_estimators=3, n_tradeoffs=3, max_leaf_nodes=4, min_samples_leaf=3, random_state=0
+    )
+    return Case(model.fit(X, y), X)
+
+
+def greedy_miser_case() -> Case:
+    X, y = patients(90)
+    return Case(ff.GreedyMiserClassifier(0.001, n_estimators=3, max_depth=2, stop="label").fit(X, y == "ill"), X)
+
+
 CASES = {
     "budget": budget_case,
     "standard": standard_case,
     "scores": score_case,
     "label": label_case,
     "on demand": on_demand_case,
+    "boosting": boosting_case,
+    "greedy miser": greedy_miser_case,
 }
 
 

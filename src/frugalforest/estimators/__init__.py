@@ -4,6 +4,8 @@ from frugalforest.estimators.auto import FrugalClassifier
 from frugalforest.estimators.budget_forest import BudgetForestClassifier
 from frugalforest.estimators.cascade import FrugalCascadeClassifier
 from frugalforest.estimators.cost_lasso import CostLassoClassifier
+from frugalforest.estimators.frugal_boosting import FrugalBoostingClassifier
+from frugalforest.estimators.greedy_miser import GreedyMiserClassifier
 from frugalforest.estimators.mixed_norm_tree import MixedNormTreeClassifier
 from frugalforest.estimators.on_demand import OnDemand
 from frugalforest.estimators.panel import PanelClassifier
@@ -15,8 +17,10 @@ from frugalforest.estimators.submodular_tree import SubmodularTreeClassifier, Su
 __all__ = [
     "BudgetForestClassifier",
     "CostLassoClassifier",
+    "FrugalBoostingClassifier",
     "FrugalCascadeClassifier",
     "FrugalClassifier",
+    "GreedyMiserClassifier",
     "MixedNormTreeClassifier",
     "OnDemand",
     "PanelClassifier",

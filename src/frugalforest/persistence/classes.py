@@ -8,12 +8,16 @@ import numpy as np
 
 from frugalforest.acquisition import Order
 from frugalforest.acquisition.calibration import Calibration
+from frugalforest.boosting import BoostedTrees
+from frugalforest.boosting.training import Boosted
 from frugalforest.costs import FeatureCosts, Group
 from frugalforest.data import FeatureEncoder
 from frugalforest.ensemble import Ensemble, Reading
 from frugalforest.estimators import (
     BudgetForestClassifier,
     CostLassoClassifier,
+    FrugalBoostingClassifier,
+    GreedyMiserClassifier,
     MixedNormTreeClassifier,
     OnDemand,
     PanelClassifier,
@@ -37,6 +41,12 @@ from frugalforest.importers.encoders import HashedCategoryEncoder
 from frugalforest.impurities import Entropy, Gini, Polynomial, Powers, ThresholdPairs
 from frugalforest.linear_trees.link import NodeLink
 from frugalforest.linear_trees.tree import LinearTree
+from frugalforest.persistence.boosting_checks import (
+    check_boosted,
+    check_boosted_trees,
+    check_frugal_boosting,
+    check_greedy_miser,
+)
 from frugalforest.persistence.checks import (
     check_budget_forest,
     check_classifier,
@@ -144,6 +154,11 @@ register(BudgetForestClassifier, check=check_budget_forest)
 register(StandardForestClassifier, check=check_classifier)
 register(PenalizedForestClassifier, check=check_penalized_forest)
 register(OnDemand, way=_ByEnsemble())
+
+register(BoostedTrees, check=check_boosted_trees)
+register(Boosted, check=check_boosted)
+register(FrugalBoostingClassifier, check=check_frugal_boosting)
+register(GreedyMiserClassifier, check=check_greedy_miser)
 
 register(LinearTree, check=check_linear_tree)
 register(NodeLink, check=check_node_link)
