@@ -40,5 +40,6 @@ void bind_growing(nb::module_& m);
 void bind_routing(nb::module_& m);
 void bind_acquisition(nb::module_& m);
 void bind_panels(nb::module_& m);
+void bind_pruning(nb::module_& m);
 
 }  // namespace frugal

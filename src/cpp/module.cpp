@@ -11,4 +11,5 @@ NB_MODULE(_core, m) {
     frugal::bind_routing(m);
     frugal::bind_acquisition(m);
     frugal::bind_panels(m);
+    frugal::bind_pruning(m);
 }

@@ -256,3 +256,26 @@ def permutation_votes(
     n_threads: int = 1,
     isa: str = "auto",
 ) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int32]]: ...
+
+# ---- prune.cpp
+
+class PruningProblem:
+    def __init__(
+        self,
+        feature: NDArray[np.int32],
+        right: NDArray[np.int32],
+        node_offsets: NDArray[np.int64],
+        node_loss: NDArray[np.float64],
+        leaves: NDArray[np.int32],
+        item_offsets: NDArray[np.int64],
+        item_ids: NDArray[np.int32],
+        n_items: int,
+    ) -> None: ...
+    @property
+    def n_purchases(self) -> int: ...
+    @property
+    def n_entries(self) -> int: ...
+    def solve(
+        self, prices: NDArray[np.float64], gap: float, most_rounds: int, n_threads: int = 1
+    ) -> tuple[NDArray[np.uint8], float, float, int]: ...
+    def objective(self, prices: NDArray[np.float64], stays: NDArray[np.uint8], n_threads: int = 1) -> float: ...

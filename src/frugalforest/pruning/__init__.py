@@ -1,0 +1,7 @@
+"""Pruning: which subtrees of a grown forest are worth what they read."""
+
+from frugalforest.pruning.dual import Solution, solve
+from frugalforest.pruning.path import search_tradeoffs
+from frugalforest.pruning.problem import PruningProblem, PruningRows
+
+__all__ = ["PruningProblem", "PruningRows", "Solution", "search_tradeoffs", "solve"]
