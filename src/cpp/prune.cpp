@@ -316,11 +316,19 @@ class PruningProblem {
         parallel_for(n_chunks(), n_threads, [&](size_t c) {
             for (size_t p = chunks_[c]; p < chunks_[c + 1]; ++p) {
                 const size_t begin = offsets_[p], end = offsets_[p + 1];
-                if (end - begin == 1) continue;
+                if (are_equal(average, begin, end)) continue;
                 for (size_t e = begin; e < end; ++e) share_[e] += step * average[static_cast<size_t>(node_[e])];
                 project(share_.data() + begin, end - begin);
             }
         });
+    }
+
+    // Whether a step along the averages would move nothing: all trees read the item, or none does.
+    bool are_equal(const std::vector<double>& average, size_t begin, size_t end) const {
+        const double first = average[static_cast<size_t>(node_[begin])];
+        for (size_t e = begin + 1; e < end; ++e)
+            if (average[static_cast<size_t>(node_[e])] != first) return false;
+        return true;
     }
 
     // The nearest shares that are >= 0 and add up to 1.

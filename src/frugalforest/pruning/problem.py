@@ -92,6 +92,7 @@ class PruningProblem:
         self.n_threads = n_threads
         whole = _core_problem(forest, rows, Items.none(forest.n_features), loss, n_threads)
         stays = whole.solve(np.zeros(0), 0.0, 1, n_threads)[0]
+        self.loss_without_splits = whole.objective(np.zeros(0), np.zeros(forest.n_nodes, np.uint8))
         self.forest = collapsed(forest, stays.view(np.bool_))
         self._items = Items.of(costs)
         self._n_rows = len(rows.labels)
