@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -78,7 +78,7 @@ class PrunedForestClassifier(ForestClassifierBase):
     ----------
     estimator : classifier, default=None
         The forest: any of frugalforest, or RandomForest, ExtraTrees or DecisionTree of scikit-learn; a copy is fitted.
-        None: StandardForestClassifier(40). With prefit=True it is fitted already (or an Ensemble) and is left alone.
+        None: StandardForestClassifier(40, max_features=None), whose trees agree on what to read. With prefit=True it is fitted already (or an Ensemble) and is left alone.
     budget : float, default=None
         Average cost per row at prediction; None: no limit.
     tradeoff : float, list of float or None, default=None
@@ -272,7 +272,7 @@ class PrunedForestClassifier(ForestClassifierBase):
             return read_source(self.estimator, self.feature_costs)
         estimator = self.estimator
         if estimator is None:
-            estimator = StandardForestClassifier(N_TREES, n_jobs=self.n_jobs, random_state=seed)
+            estimator = StandardForestClassifier(N_TREES, max_features=None, n_jobs=self.n_jobs, random_state=seed)
         return grow_source(estimator, self.feature_costs, growing)
 
     def _keep_source(self, source: Source, part: Part) -> None:
@@ -396,8 +396,7 @@ class PrunedForestClassifier(ForestClassifierBase):
         return self.reading_(rows)
 
     def _ensemble(self, forest: Forest, base: Floats, classes: NDArray[Any], encoder: FeatureEncoder) -> Ensemble:
-        plain = super()._ensemble(forest, base, classes, encoder)
-        return Ensemble(**{**vars(plain), "reading": self.reading_})
+        return replace(super()._ensemble(forest, base, classes, encoder), reading=self.reading_)
 
 
 def _shares(part: Part, classes: NDArray[Any]) -> Floats:

@@ -25,7 +25,8 @@ def search_tradeoffs(bill_at: Bill, everything: float, start: float, budget: flo
     _walk(bills, bill_at, start, 2.0, lambda bill: bill == 0)
     _walk(bills, bill_at, start, 0.5, lambda bill: bill >= NEARLY_ALL * everything)
     while len(bills) < n_tradeoffs:
-        pairs = [(low, high) for low, high in pairwise(sorted(bills)) if high > CLOSE * low]
+        neighbours = pairwise(sorted(bills))
+        pairs = [(low, high) for low, high in neighbours if high > CLOSE * low and bills[low] > bills[high]]
         if not pairs:
             return
         around = [(low, high) for low, high in pairs if bills[low] > budget >= bills[high]]
