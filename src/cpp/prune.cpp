@@ -22,6 +22,7 @@ constexpr size_t kRoundsPerLook = 10;                           // between two l
 constexpr double kNewest = 0.1;      // weight of the last pruning in the average; 0.05 and 0.3 do about as well
 constexpr size_t kPatience = 20;     // rounds without a better bound before steps get shorter
 constexpr double kTimider = 0.7;     // by this factor
+constexpr double kRounding = 1e-12;  // losses add up to at most 1: differences below this are none
 constexpr double kLongestStep = 1;   // takes an item from the trees that do not read it, at once
 
 struct Trees {
@@ -370,7 +371,7 @@ class PruningProblem {
                 keep_if_better(stays, prices, n_threads, found);
                 try_threshold(average, prices, n_threads, found);
             }
-            if (found.objective - found.bound <= gap * std::abs(found.objective) || found.n_rounds >= most_rounds) return found;
+            if (found.objective - found.bound <= gap * found.objective + kRounding || found.n_rounds >= most_rounds) return found;
             const double wanted = boldness * (found.objective - bound), length = squared_length(average, prices, n_threads);
             move_shares(average, wanted < kLongestStep * length ? wanted / length : kLongestStep, n_threads);
         }

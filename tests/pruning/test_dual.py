@@ -135,3 +135,5 @@ def test_relative_gap():
     assert relative_gap(2.0, 1.0) == 0.5
     assert relative_gap(1.0, 1.0 + 1e-15) == 0
     assert relative_gap(0.0, 0.0) == 0
+    assert relative_gap(1e-17, -1e-17) == 0
+    assert relative_gap(1e-6, 0.0) == 1

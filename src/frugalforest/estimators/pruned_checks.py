@@ -29,7 +29,9 @@ def check_pruned_parts(model: PrunedForestClassifier) -> None:
     _require(len(curve.variants) == len(n_trees) > 0, "a curve of other forests")
     _require((curve.n_trees <= n_trees[curve.variant]).all(), "a point with more trees than there are")
     columns = (*model.reading_.zero_is_missing, *model.reading_.categories)
-    _require(all(0 <= column < model.n_features_in_ for column in columns), "reading names a feature that does not exist")
+    _require(
+        all(0 <= column < model.n_features_in_ for column in columns), "reading names a feature that does not exist"
+    )
 
 
 def _require(holds: object, what: str) -> None:

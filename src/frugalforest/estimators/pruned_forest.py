@@ -30,7 +30,7 @@ from frugalforest.estimators.standard_forest import StandardForestClassifier
 from frugalforest.evaluation import CostCurve
 from frugalforest.forest import Forest
 from frugalforest.growing.seeds import root_seed
-from frugalforest.pruning import PruningProblem, PruningRows, search_tradeoffs, solve
+from frugalforest.pruning import PruningProblem, PruningRows, refit_leaves, search_tradeoffs, solve
 from frugalforest.pruning.dual import relative_gap
 from frugalforest.pruning.problem import Loss
 
@@ -71,14 +71,15 @@ class PrunedForestClassifier(ForestClassifierBase):
     up to `duality_gap_`, by dual decomposition. A row never pays more than in the unpruned forest.
 
     Without a `tradeoff`, a path of tradeoffs is pruned for. Every (tradeoff, number of trees) is a point of `curve_`;
-    the one of least error within the budget becomes the model, of equals the cheapest. Error and bill of the points are those of the pruning rows, so
-    they flatter a little.
+    the one of least error within the budget becomes the model, of equals the cheapest. Error and bill of the points are
+    those of the pruning rows, so they flatter a little.
 
     Parameters
     ----------
     estimator : classifier, default=None
         The forest: any of frugalforest, or RandomForest, ExtraTrees or DecisionTree of scikit-learn; a copy is fitted.
-        None: StandardForestClassifier(40, max_features=None), whose trees agree on what to read. With prefit=True it is fitted already (or an Ensemble) and is left alone.
+        None: StandardForestClassifier(40, max_features=None), whose trees agree on what to read. With prefit=True it is
+        fitted already (or an Ensemble), and left alone.
     budget : float, default=None
         Average cost per row at prediction; None: no limit.
     tradeoff : float, list of float or None, default=None
@@ -89,6 +90,10 @@ class PrunedForestClassifier(ForestClassifierBase):
     loss : {"share", "error"}, default="share"
         What a row loses, averaged over trees: 1 - the share of its class in the leaf it reaches, or, as in the paper,
         1 if the majority class of the leaf is another.
+    refit_leaves : bool, default=False
+        Also fit the class shares of the leaves to the pruning rows, by ridge regression, so that the trees do better
+        together; the bill stays as it is. Needs soft votes. Points of the curve are whole forests then, with the errors
+        they had before.
     prefit : bool, default=False
         Whether the estimator is fitted; `fit` then takes rows to prune by, which it should not have seen.
     validation_fraction : float, default=0.25
@@ -169,6 +174,7 @@ class PrunedForestClassifier(ForestClassifierBase):
         *,
         feature_costs: Any = None,
         loss: Loss = "share",
+        refit_leaves: bool = False,
         prefit: bool = False,
         validation_fraction: float = 0.25,
         gap: float = 0.005,
@@ -182,6 +188,7 @@ class PrunedForestClassifier(ForestClassifierBase):
         self.tradeoff = tradeoff
         self.feature_costs = feature_costs
         self.loss = loss
+        self.refit_leaves = refit_leaves
         self.prefit = prefit
         self.validation_fraction = validation_fraction
         self.gap = gap
@@ -212,11 +219,11 @@ class PrunedForestClassifier(ForestClassifierBase):
         growing, pruning = self._deal(X, y, sample_weight, eval_set, seed)
         source = self._source(growing, seed)
         rows = pruning.encoded(source.ensemble, type(self).__name__)
+        self._check_votes(source)
         draft = copy.copy(self)
         draft._keep_source(source, pruning if growing is None else growing)
         interrupted = draft._prune(source.ensemble.forest, rows)
-        vars(self).clear()
-        vars(self).update(vars(draft))
+        self.__dict__ = draft.__dict__
         if interrupted:
             raise KeyboardInterrupt(f"stopped after {len(self.prunings_)} prunings; the model is the best of these")
         self._warn_if_far()
@@ -238,6 +245,7 @@ class PrunedForestClassifier(ForestClassifierBase):
         if self.tradeoff is not None:
             check_numbers(self.tradeoff, "tradeoff", 0)
         check_choice(self.loss, "loss", ("share", "error"))
+        check_flag(self.refit_leaves, "refit_leaves")
         check_flag(self.prefit, "prefit")
         check_number(self.validation_fraction, "validation_fraction", 0, at_most=1)
         if self.validation_fraction in (0, 1):
@@ -265,7 +273,7 @@ class PrunedForestClassifier(ForestClassifierBase):
             return rows.halves(self.validation_fraction, seed)
         if not isinstance(eval_set, tuple | list) or len(eval_set) != 2:
             raise ValueError(f"eval_set is a {type(eval_set).__name__}; expected a pair (X_val, y_val).")
-        return rows, Part.checked(*eval_set, None, name)
+        return rows, Part.checked(eval_set[0], eval_set[1], None, name)
 
     def _source(self, growing: Part | None, seed: int) -> Source:
         if growing is None:
@@ -274,6 +282,10 @@ class PrunedForestClassifier(ForestClassifierBase):
         if estimator is None:
             estimator = StandardForestClassifier(N_TREES, max_features=None, n_jobs=self.n_jobs, random_state=seed)
         return grow_source(estimator, self.feature_costs, growing)
+
+    def _check_votes(self, source: Source) -> None:
+        if self.refit_leaves and source.voting == "hard":
+            raise ValueError('refit_leaves=True changes class shares, and this forest counts votes; use voting="soft".')
 
     def _keep_source(self, source: Source, part: Part) -> None:
         """What was learned besides the pruning; traces of an earlier fit go."""
@@ -291,17 +303,13 @@ class PrunedForestClassifier(ForestClassifierBase):
 
     def _prune(self, forest: Forest, rows: Rows) -> bool:
         """Prune for every tradeoff, keep, and choose -> whether Ctrl-C cut it short; before the first it is raised."""
-        problem = PruningProblem(
-            forest,
-            PruningRows(rows.matrix, rows.labels, rows.weights),
-            self.feature_costs_,
-            loss=self.loss,
-            n_threads=self._n_threads(),
-        )
+        used = PruningRows(rows.matrix, rows.labels, rows.weights)
+        problem = PruningProblem(forest, used, self.feature_costs_, loss=self.loss, n_threads=self._n_threads())
         found: list[Pruning] = []
 
         def bill_at(tradeoff: float) -> float:
-            found.append(self._prune_for(problem, tradeoff, rows))
+            pruning = self._prune_for(problem, tradeoff, rows)
+            found.append(self._refitted(pruning, used) if self.refit_leaves else pruning)
             return float(found[-1].cost[-1])
 
         interrupted = False
@@ -333,6 +341,12 @@ class PrunedForestClassifier(ForestClassifierBase):
         error, cost = self._measure(found.forest, rows, self.feature_costs_, self._acquirer_of)
         return Pruning(tradeoff, found.forest, error, cost, found.objective, found.bound, found.n_rounds)
 
+    def _refitted(self, pruning: Pruning, rows: PruningRows) -> Pruning:
+        """Leaves are fitted for all trees together, so a part of them is no point any more."""
+        whole = np.where(np.arange(len(pruning.cost)) == len(pruning.cost) - 1, pruning.cost, np.nan)
+        forest = refit_leaves(pruning.forest, rows, n_threads=self._n_threads())
+        return replace(pruning, forest=forest, cost=whole)
+
     def _warn_if_far(self) -> None:
         far = [pruning for pruning in self.prunings_ if pruning.gap > self.gap]
         if far:
@@ -363,8 +377,8 @@ class PrunedForestClassifier(ForestClassifierBase):
 
     def _warn_too_dear(self) -> None:
         warnings.warn(
-            f"no pruning fits a budget of {self.budget:g}: the cheapest one costs {self.curve_.cost.min():g} per row on "
-            "average. The model answers with the most frequent class, for nothing; give larger tradeoffs, or none.",
+            f"no pruning fits a budget of {self.budget:g}: the cheapest one costs {self.curve_.cost.min():g} per row "
+            "on average. The model answers with the most frequent class, for nothing; give larger tradeoffs, or none.",
             UserWarning,
             stacklevel=4,
         )
@@ -382,7 +396,8 @@ class PrunedForestClassifier(ForestClassifierBase):
         rows = self._later_rows(X, y)
         forests = (pruning.forest for pruning in self.prunings_)
         measured = [self._measure(forest, rows, self.feature_costs_, self._acquirer_of) for forest in forests]
-        return self._curve(measured, rows)
+        as_chosen = zip(measured, self.prunings_, strict=True)
+        return self._curve([(error, np.where(np.isnan(p.cost), np.nan, cost)) for (error, cost), p in as_chosen], rows)
 
     # ---- reading
 

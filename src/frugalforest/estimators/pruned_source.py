@@ -40,6 +40,8 @@ class Part:
             raise TypeError("Sparse data was passed, but features are bought one at a time; give X.toarray().")
         X = np.asarray(X) if as_frame(X) is None else X
         n_rows = _num_samples(X)
+        if n_rows == 0:
+            raise ValueError(f"X has no rows; {estimator_name} needs some to grow a forest, and some to prune it by.")
         check_labels(y, n_rows, estimator_name)
         weights = check_weights(sample_weight, n_rows)
         part = cls(X, np.asarray(y).ravel(), None if weights is None else on_grid(weights))
@@ -106,9 +108,10 @@ def read_source(model: Any, feature_costs: Any) -> Source:
     else:
         ensemble = model if isinstance(model, Ensemble) else import_ensemble(model)
     _check_votes(model, ensemble)
+    voting = model.voting if isinstance(model, ForestClassifierBase) else _voting_of(ensemble)
     if prices is None or feature_costs is not None:
         prices = resolve_costs(feature_costs, ensemble.n_features, ensemble.encoder.feature_names)
-    return Source(ensemble, prices, _voting(ensemble), getattr(model, "class_prior_", None))
+    return Source(ensemble, prices, voting, getattr(model, "class_prior_", None))
 
 
 def _check_votes(model: Any, ensemble: Ensemble) -> None:
@@ -121,5 +124,6 @@ def _check_votes(model: Any, ensemble: Ensemble) -> None:
         raise ValueError(f"the {type(model).__name__} has no trees to prune; give it a larger budget.")
 
 
-def _voting(ensemble: Ensemble) -> Voting:
+def _voting_of(ensemble: Ensemble) -> Voting:
+    """Shares or votes; of pure leaves, where both are the same, shares."""
     return "soft" if np.allclose(ensemble.values, ensemble.forest.leaf_shares, rtol=0, atol=1e-9) else "hard"

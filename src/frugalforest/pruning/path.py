@@ -30,7 +30,9 @@ def search_tradeoffs(bill_at: Bill, everything: float, start: float, budget: flo
         if not pairs:
             return
         around = [(low, high) for low, high in pairs if bills[low] > budget >= bills[high]]
-        low, high = max(around if around and len(bills) % 2 else pairs, key=lambda pair: bills[pair[0]] - bills[pair[1]])
+        low, high = max(
+            around if around and len(bills) % 2 else pairs, key=lambda pair: bills[pair[0]] - bills[pair[1]]
+        )
         middle = float(np.sqrt(low * high))
         bills[middle] = bill_at(middle)
 

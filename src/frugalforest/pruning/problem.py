@@ -70,7 +70,7 @@ def node_losses(forest: Forest, leaves: NDArray[np.int32], rows: PruningRows, lo
     cells = (leaves * np.int64(k) + rows.labels[:, None]).ravel()
     each = np.repeat(weights / (weights.sum() * forest.n_trees), forest.n_trees)
     in_leaf = np.bincount(cells, each, minlength=forest.n_leaves * k).reshape(-1, k)
-    held = _core.node_counts(forest.feature, forest.right, in_leaf)
+    held = _core.node_counts(forest.feature, forest.right, in_leaf.astype(np.float64, copy=False))
     grown = forest.node_counts
     if loss == "error":
         return held.sum(axis=1) - held[np.arange(len(held)), np.argmax(grown, axis=1)]
@@ -103,9 +103,7 @@ class PruningProblem:
         return tradeoff * self._items.prices / self._n_rows
 
 
-def _core_problem(
-    forest: Forest, rows: PruningRows, items: Items, loss: Loss, n_threads: int
-) -> _core.PruningProblem:
+def _core_problem(forest: Forest, rows: PruningRows, items: Items, loss: Loss, n_threads: int) -> _core.PruningProblem:
     leaves = forest.apply(rows.matrix, n_threads)
     return _core.PruningProblem(
         np.ascontiguousarray(forest.feature),
