@@ -1,6 +1,7 @@
 """Error at equal average cost: forests pruned afterwards, against the unpruned ones and BudgetForest.
 
     FRUGALFOREST_DATA=folder python -m benchmarks.quality.pruning [--data spambase ...] [--seeds 3]
+    python -m benchmarks.quality.pruning --draw docs/images/pruning.png
 
 For each data set and seed: half of the rows (at most 10,000) fit a model, the other half (at most 10,000) is read.
 Every feature costs 1, every forest has 40 trees, and every model sets a quarter of its rows aside to prune or to choose
@@ -90,12 +91,47 @@ def store(rows: list[dict]) -> None:
         writer.writerows(kept + rows)
 
 
+def mean_points() -> dict[tuple[str, str], list[tuple[float, float]]]:
+    """(mean cost, mean error) over seeds of each (data, model), one for each budget, in order."""
+    with RESULTS.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    sums: dict[tuple[str, str, str], list[tuple[float, float]]] = {}
+    for row in rows:
+        key = row["data"], row["model"], row["budget"]
+        sums.setdefault(key, []).append((float(row["cost"]), float(row["error"])))
+    points: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    for (data, model, _), seeds in sums.items():
+        cost, error = np.mean(seeds, axis=0)
+        points.setdefault((data, model), []).append((cost, error))
+    return points
+
+
+def draw(path: str) -> None:
+    import matplotlib.pyplot as plt
+
+    figure, panels = plt.subplots(1, len(DATA), figsize=(13, 4))
+    points = mean_points()
+    for panel, data in zip(panels, DATA, strict=True):
+        for model in MODELS:
+            cost, error = zip(*points[data, model], strict=True)
+            style = "s" if model.startswith("forest") else "o-" if model.startswith("pruned") else "^--"
+            panel.plot(cost, error, style, label=model, markersize=4)
+        panel.set(title=data, xlabel="features bought per row", ylim=(None, 0.3), xlim=(0, 52))
+    panels[0].set_ylabel("test error")
+    panels[-1].legend(fontsize=7)
+    figure.tight_layout()
+    figure.savefig(path, dpi=80)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", nargs="*", default=DATA)
     parser.add_argument("--models", nargs="*", default=list(MODELS), choices=list(MODELS))
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--draw", help="only draw what is in the results, to this file")
     args = parser.parse_args()
+    if args.draw:
+        return draw(args.draw)
     warnings.filterwarnings("ignore", message="no (tree|pruning) fits a budget")
     for data in args.data:
         for name in args.models:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import doctest
+import inspect
 import pickle
 
 import numpy as np
@@ -344,6 +346,26 @@ def test_too_few_rows_to_set_some_aside():
     X, y = np.arange(4.0).reshape(-1, 1), np.array([0, 0, 1, 1])
     with pytest.warns(UserWarning, match="pruned by the rows it was grown from"):
         ff.PrunedForestClassifier(SMALL, validation_fraction=0.1).fit(X, y)
+
+
+# ---- documentation
+
+
+def test_everything_is_documented(numbers):
+    X, y, *_ = numbers
+    cls = ff.PrunedForestClassifier
+    parameters, attributes = inspect.getdoc(cls).split("Attributes\n---")
+    for name in inspect.signature(cls).parameters:
+        assert f"\n{name} : " in parameters
+    model = cls(SMALL).fit(pd.DataFrame(X, columns=NAMES), y)
+    learned = [name for name in vars(model) if name.endswith("_")]
+    assert len(learned) >= 15
+    for name in learned:
+        assert name in attributes
+    examples = doctest.DocTestFinder(recurse=False).find(cls, cls.__name__, globs={cls.__name__: cls})
+    results = [doctest.DocTestRunner().run(example) for example in examples]
+    assert sum(result.attempted for result in results) >= 4
+    assert not any(result.failed for result in results)
 
 
 # ---- leaf refit

@@ -108,10 +108,10 @@ def read_source(model: Any, feature_costs: Any) -> Source:
     else:
         ensemble = model if isinstance(model, Ensemble) else import_ensemble(model)
     _check_votes(model, ensemble)
-    voting = model.voting if isinstance(model, ForestClassifierBase) else _voting_of(ensemble)
+    is_hard = model.voting == "hard" if isinstance(model, ForestClassifierBase) else not _adds_shares(ensemble)
     if prices is None or feature_costs is not None:
         prices = resolve_costs(feature_costs, ensemble.n_features, ensemble.encoder.feature_names)
-    return Source(ensemble, prices, voting, getattr(model, "class_prior_", None))
+    return Source(ensemble, prices, "hard" if is_hard else "soft", getattr(model, "class_prior_", None))
 
 
 def _check_votes(model: Any, ensemble: Ensemble) -> None:
@@ -124,6 +124,6 @@ def _check_votes(model: Any, ensemble: Ensemble) -> None:
         raise ValueError(f"the {type(model).__name__} has no trees to prune; give it a larger budget.")
 
 
-def _voting_of(ensemble: Ensemble) -> Voting:
-    """Shares or votes; of pure leaves, where both are the same, shares."""
-    return "soft" if np.allclose(ensemble.values, ensemble.forest.leaf_shares, rtol=0, atol=1e-9) else "hard"
+def _adds_shares(ensemble: Ensemble) -> bool:
+    """Whether leaves add class shares; also if they are pure and votes would be the same."""
+    return np.allclose(ensemble.values, ensemble.forest.leaf_shares, rtol=0, atol=1e-9)
