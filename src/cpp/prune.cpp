@@ -136,7 +136,8 @@ class PruningProblem {
 
     // The objective of any pruning: stays (n_nodes,), whether the split of a node stays.
     double objective(Vector<double> prices, Vector<uint8_t> stays, int n_threads) const {
-        if (prices.shape(0) != n_items_ || stays.shape(0) != feature_.size()) throw std::invalid_argument("PruningProblem: arrays of different sizes");
+        if (prices.shape(0) != n_items_ || stays.shape(0) != feature_.size())
+            throw std::invalid_argument("PruningProblem: arrays of different sizes");
         std::vector<uint8_t> closed(stays.data(), stays.data() + stays.shape(0));
         cut_below(closed);
         return loss_of(closed) + bill_of(closed, prices.data(), n_threads);
@@ -174,8 +175,10 @@ class PruningProblem {
     void cut_into_chunks() {
         const size_t n_chunks = std::clamp<size_t>(node_.size() / kEntriesPerChunk, 1, kMostChunks);
         chunks_.assign(1, 0);
-        for (size_t c = 1; c < n_chunks; ++c)
-            chunks_.push_back(static_cast<size_t>(std::lower_bound(offsets_.begin(), offsets_.end(), c * node_.size() / n_chunks) - offsets_.begin()));
+        for (size_t c = 1; c < n_chunks; ++c) {
+            const auto first = std::lower_bound(offsets_.begin(), offsets_.end(), c * node_.size() / n_chunks);
+            chunks_.push_back(static_cast<size_t>(first - offsets_.begin()));
+        }
         chunks_.push_back(item_.size());
     }
 

@@ -8,6 +8,7 @@ import pytest
 import frugalforest as ff
 from frugalforest.pruning import PruningProblem, PruningRows, solve
 from frugalforest.pruning.dual import relative_gap
+from interrupting import ctrl_c_after
 from pruning.cases import small_case
 from pruning.naive import least_objective, objective_of
 
@@ -119,6 +120,14 @@ def test_threads_do_not_matter():
     one, two = (solve(PruningProblem(forest, rows, costs, n_threads=n), 0.004, gap=1e-5) for n in (1, 2))
     assert (one.objective, one.bound, one.n_rounds) == (two.objective, two.bound, two.n_rounds)
     assert np.array_equal(one.forest.feature, two.forest.feature)
+
+
+def test_ctrl_c_ends_the_rounds():
+    forest, rows, costs = small_case(9, n_rows=3000, n_trees=20, max_depth=8)
+    problem = PruningProblem(forest, rows, costs)
+    with pytest.raises(KeyboardInterrupt), ctrl_c_after(0.2):
+        solve(problem, 0.004, gap=-1.0, max_rounds=10**9)
+    assert solve(problem, 0.004).gap <= 0.001  # and it can be solved all the same
 
 
 def test_the_gap_on_miniboone(data_dir):
