@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from frugalforest import _core
 from frugalforest.forest import Forest, Mask
 
 
@@ -36,11 +37,9 @@ def collapsed(forest: Forest, stays: Mask) -> Forest:
 
 
 def n_nodes_below(forest: Forest) -> NDArray[np.int64]:
-    """Nodes of the subtree of each node, itself included, (n_nodes,): they lie one behind the other."""
-    end = np.arange(1, forest.n_nodes + 1)
-    for node in np.flatnonzero(forest.feature >= 0)[::-1].tolist():
-        end[node] = end[forest.right[node]]
-    return end - np.arange(forest.n_nodes)
+    """Nodes of the subtree of each node, itself included, (n_nodes,): one behind the other, 2 l - 1 for l leaves."""
+    n_leaves = _core.node_counts(forest.feature, forest.right, np.ones((forest.n_leaves, 1)))[:, 0]
+    return 2 * n_leaves.astype(np.int64) - 1
 
 
 def _is_reached(forest: Forest, stays: Mask) -> Mask:
