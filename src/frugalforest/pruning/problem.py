@@ -63,7 +63,7 @@ def node_losses(forest: Forest, leaves: NDArray[np.int32], rows: PruningRows, lo
         "error"   sum of w_i [y_i is not the majority class of the node] / n_trees           Nan et al. 2016, section 3
 
     leaves: (n_rows, n_trees), the leaf that each row reaches. The first adds up to the mean of 1 - probability of the
-    right class, as the forest gives it; of two classes, the majority vote errs at most twice as often as the second says.
+    right class, as the forest gives it. Of two classes, a majority vote errs at most twice as often as the second says.
     """
     weights = np.ones(len(rows.labels)) if rows.weights is None else rows.weights
     k = forest.n_classes
