@@ -310,13 +310,24 @@ def test_an_estimator_that_needs_all_values_says_so(data):
         run.refuse(3)
 
 
-def test_default_is_a_booster_that_stops_early():
-    X, y = make_classification(200, 4, random_state=0)
+def test_default_is_a_booster_that_stops_early_and_a_forest_for_few_rows():
+    X, y = make_classification(1200, 4, random_state=0)
     model = FrugalCascadeClassifier(n_stages=1, order="forward", random_state=0).fit(X, y)
     booster = model.cascades_[0].stages[-1].models[0]
-    assert type(booster) is type(default_estimator(200))
-    assert booster.n_iter_ < booster.max_iter
+    assert type(booster) is ff.FrugalBoostingClassifier is type(default_estimator(1200))
+    assert booster.n_estimators_ < booster.n_estimators
     assert model.score(X, y) > 0.8
+    few = FrugalCascadeClassifier(n_stages=1, order="forward", random_state=0).fit(X[:200], y[:200])
+    assert type(few.cascades_[0].stages[-1].models[0]) is ff.StandardForestClassifier
+
+
+def test_default_models_can_be_saved(tmp_path):
+    X, y = make_classification(200, 4, random_state=0)
+    model = FrugalCascadeClassifier(n_stages=2, random_state=0).fit(X, y)
+    model.save(tmp_path / "cascade.ff")
+    again = ff.load(tmp_path / "cascade.ff")
+    assert np.array_equal(again.predict_proba(X), model.predict_proba(X))
+    assert np.array_equal(again.at_budget(1).acquisition_mask(X), model.at_budget(1).acquisition_mask(X))
 
 
 # ---- few rows

@@ -99,7 +99,7 @@ def use(model: Any, X: Any, seed: int) -> None:
                 model.start(), dict.fromkeys([*range(model.n_features_in_), *(model.encoder_.feature_names or ())], 1.5)
             )
     if hasattr(model, "curve_"):
-        for budget in (0, 1, model.max_budget_, None):
+        for budget in (0, 1, getattr(model, "max_budget_", np.inf), None):
             with contextlib.suppress(ValueError):  # out of reach
                 model.at_budget(budget)._read(rows, with_mask=True)
         model.curve_.frontier()

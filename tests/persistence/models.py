@@ -144,6 +144,22 @@ def greedy_miser_case() -> Case:
     return Case(ff.GreedyMiserClassifier(0.001, n_estimators=3, max_depth=2, stop="label").fit(X, y == "ill"), X)
 
 
+def cascade_case() -> Case:
+    X, y = patients(90)
+    stages = ff.FrugalBoostingClassifier(n_estimators=2, max_leaf_nodes=4, min_samples_leaf=3)
+    model = ff.FrugalCascadeClassifier(2.0, estimator=stages, n_stages=2, n_folds=2, random_state=0)
+    return Case(model.fit(X, y), X)
+
+
+def frugal_case() -> Case:
+    X, y = patients(90)
+    methods = {
+        "forest": ff.BudgetForestClassifier(alpha=[0], n_estimators=2),
+        "pruned": ff.PrunedForestClassifier(ff.StandardForestClassifier(3, max_depth=3), tradeoff=0.05),
+    }
+    return Case(ff.FrugalClassifier(2.0, methods=methods, random_state=0).fit(X, y), X)
+
+
 CASES = {
     "budget": budget_case,
     "standard": standard_case,
@@ -152,6 +168,8 @@ CASES = {
     "on demand": on_demand_case,
     "boosting": boosting_case,
     "greedy miser": greedy_miser_case,
+    "cascade": cascade_case,
+    "frugal": frugal_case,
 }
 
 

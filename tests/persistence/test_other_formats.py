@@ -45,7 +45,8 @@ def test_a_loaded_model_can_be_pickled(name, tmp_path):
     save(model, tmp_path / "loaded.ff")
     loaded = load(tmp_path / "loaded.ff")
     data = pickle.dumps(loaded)
-    assert len(data) < 2 * len(pickle.dumps(model))  # views are pickled as what they show, not as what they are part of
+    # Views are pickled as what they show, not as what they are part of; what a model shares, a file holds twice.
+    assert len(data) < 3 * len(pickle.dumps(model))
     assert_the_same_model(model, pickle.loads(data), X, tmp_path)
 
 

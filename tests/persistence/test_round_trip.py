@@ -41,6 +41,10 @@ def assert_equal(first, second, where="model"):
         assert len(first) == len(second), where
         for i, (a, b) in enumerate(zip(first, second, strict=True)):
             assert_equal(a, b, f"{where}[{i}]")
+    elif isinstance(first, dict):
+        assert list(first) == list(second), where
+        for key in first:
+            assert_equal(first[key], second[key], f"{where}[{key!r}]")
     elif is_dataclass(first):
         for f in fields(first):
             if not f.name.startswith("_"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from frugalforest.acquisition.fetch_mixin import FetchMixin
 from frugalforest.data.tables import as_frame
 from frugalforest.estimators.base import Floats, FrugalClassifierMixin, Mask
-from frugalforest.estimators.candidates import Candidate, makers_of, pooled
+from frugalforest.estimators.candidates import Candidate, copy_of, fit_for_all_budgets, pooled, templates_of
 from frugalforest.estimators.checks import check_n_jobs, check_number, check_seed, check_whole_number
 from frugalforest.estimators.choosing import limit_of
 from frugalforest.estimators.problem import Problem, stratified_mask, validation_rows
@@ -143,12 +143,12 @@ class FrugalClassifier(FrugalClassifierMixin, FetchMixin, MetaEstimatorMixin, Ba
         self
             After Ctrl-C the model is chosen from the methods fitted so far, and KeyboardInterrupt is raised.
         """
-        makers = self._check_parameters()
+        templates = self._check_parameters()
         problem = self._learn(X, y, sample_weight)
         seed = root_seed(self.random_state)
         train, validation = self._split(problem, X, y, sample_weight, eval_set, seed)
-        candidates, interrupted = self._fit_all(makers, problem, train, validation, seed)
-        self._keep(problem, candidates, tuple(name for name in makers if name not in {c.name for c in candidates}))
+        candidates, interrupted = self._fit_all(templates, problem, train, validation, seed)
+        self._keep(problem, candidates, tuple(name for name in templates if name not in {c.name for c in candidates}))
         if interrupted:
             raise KeyboardInterrupt(f"stopped after {len(candidates)} methods; the model is the best of these")
         return self
@@ -172,7 +172,7 @@ class FrugalClassifier(FrugalClassifierMixin, FetchMixin, MetaEstimatorMixin, Ba
 
     # ---- steps of fit
 
-    def _check_parameters(self) -> Mapping[str, Callable[..., Any]]:
+    def _check_parameters(self) -> Mapping[str, Any]:
         check_number(self.budget, "budget", 0, or_none=True)
         check_number(self.time_limit, "time_limit", 0, or_none=True)
         check_number(self.validation_fraction, "validation_fraction", 0, at_most=1)
@@ -184,10 +184,10 @@ class FrugalClassifier(FrugalClassifierMixin, FetchMixin, MetaEstimatorMixin, Ba
         check_n_jobs(self.n_jobs)
         check_seed(self.random_state)
         check_whole_number(int(self.verbose) if isinstance(self.verbose, bool) else self.verbose, "verbose", 0)
-        makers = makers_of(self.methods)
-        if not makers:
+        templates = templates_of(self.methods)
+        if not templates:
             raise ValueError("methods is empty; name at least one method to try.")
-        return makers
+        return templates
 
     def _learn(self, X: Any, y: Any, sample_weight: Any) -> Problem:
         return Problem.learn(
@@ -224,7 +224,7 @@ class FrugalClassifier(FrugalClassifierMixin, FetchMixin, MetaEstimatorMixin, Ba
 
     def _fit_all(
         self,
-        makers: Mapping[str, Callable[..., Any]],
+        templates: Mapping[str, Any],
         problem: Problem,
         train: tuple[Any, Any, Any],
         validation: tuple[Any, Any],
@@ -235,10 +235,10 @@ class FrugalClassifier(FrugalClassifierMixin, FetchMixin, MetaEstimatorMixin, Ba
         told = {"budget": self.budget, "feature_costs": problem.costs, "random_state": seed, "n_jobs": self.n_jobs}
         if self.categorical_features is not None:
             told["categorical_features"] = self.categorical_features
-        for name, make in makers.items():
+        for name, template in templates.items():
             if candidates and self.time_limit is not None and time.perf_counter() - start > self.time_limit:
                 break
-            began, model = time.perf_counter(), make(**told)
+            began, model = time.perf_counter(), copy_of(template, told)
             interrupted = _fit_quietly(model, train, validation)
             if hasattr(model, "curve_"):
                 candidates.append(Candidate(name, model, model.curve_, time.perf_counter() - began))
@@ -368,7 +368,7 @@ def _fit_quietly(model: Any, train: tuple[Any, Any, Any], validation: tuple[Any,
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # that nothing fits the budget is seen in the comparison
-            model.fit(X, y, eval_set=validation, **extra)
+            fit_for_all_budgets(model, X, y, eval_set=validation, **extra)
     except KeyboardInterrupt:
         return True
     return False

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator, clone
 
 from frugalforest.estimators.budget_forest import BudgetForestClassifier
 from frugalforest.estimators.cascade import FrugalCascadeClassifier
+from frugalforest.estimators.frugal_boosting import FrugalBoostingClassifier
 from frugalforest.estimators.penalized_forest import PenalizedForestClassifier
+from frugalforest.estimators.pruned_forest import PrunedForestClassifier
 from frugalforest.evaluation import CostCurve
 
 # Rows stop when their label is settled wherever a method can do that: the same labels for less.
-METHODS: dict[str, Callable[..., Any]] = {
-    "budget-forest": lambda **told: BudgetForestClassifier(price_power=[1.0, 0.0], stop="label", **told),
-    "penalized-forest": lambda **told: PenalizedForestClassifier("auto", stop="label", **told),
-    "cascade": lambda **told: FrugalCascadeClassifier(**told),
+METHODS: dict[str, BaseEstimator] = {
+    "budget-forest": BudgetForestClassifier(price_power=[1.0, 0.0], stop="label"),
+    "penalized-forest": PenalizedForestClassifier("auto", stop="label"),
+    "boosting": FrugalBoostingClassifier(stop="label"),
+    "cascade": FrugalCascadeClassifier(),
+    "pruned-forest": PrunedForestClassifier(stop="label"),
 }
 
 
@@ -52,12 +57,12 @@ def pooled(candidates: tuple[Candidate, ...]) -> CostCurve:
     )
 
 
-def makers_of(methods: Any) -> Mapping[str, Callable[..., Any]]:
+def templates_of(methods: Any) -> Mapping[str, Any]:
     """What `methods` asks for: "auto", names, or a dict name -> classifier of frugalforest; in the order given."""
     if isinstance(methods, str) and methods == "auto":
         return METHODS
     if isinstance(methods, Mapping):
-        return {str(name): _copies_of(str(name), estimator) for name, estimator in methods.items()}
+        return {str(name): _checked(str(name), estimator) for name, estimator in methods.items()}
     names = [methods] if isinstance(methods, str) else list(methods)
     unknown = [name for name in names if name not in METHODS]
     if unknown:
@@ -68,16 +73,23 @@ def makers_of(methods: Any) -> Mapping[str, Callable[..., Any]]:
     return {name: METHODS[name] for name in names}
 
 
-def _copies_of(name: str, estimator: Any) -> Callable[..., Any]:
-    from sklearn.base import clone
-
+def _checked(name: str, estimator: Any) -> Any:
     if not hasattr(estimator, "at_budget"):
         raise TypeError(
             f"methods[{name!r}] is {estimator!r:.60}; expected a classifier of frugalforest that has `at_budget`."
         )
+    return estimator
 
-    def make(**told: Any) -> Any:
-        known = estimator.get_params(deep=False)
-        return clone(estimator).set_params(**{key: value for key, value in told.items() if key in known})
 
-    return make
+def copy_of(template: Any, told: Mapping[str, Any]) -> Any:
+    """A fresh classifier, with those of some parameters that it has."""
+    known = template.get_params(deep=False)
+    return clone(template).set_params(**{name: value for name, value in told.items() if name in known})
+
+
+def fit_for_all_budgets(model: Any, X: Any, y: Any, **fit_params: Any) -> None:
+    """Fit for its budget and all smaller ones."""
+    if isinstance(model, FrugalBoostingClassifier) and model.budget is None and model.tradeoff is None:
+        model.path(X, y, **fit_params)  # without a budget, `fit` spends without a limit
+    else:
+        model.fit(X, y, **fit_params)

@@ -12,7 +12,6 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
-from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.utils import assert_all_finite, get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
@@ -41,27 +40,36 @@ from frugalforest.estimators.checks import (
     check_whole_number,
     class_numbers,
 )
+from frugalforest.estimators.frugal_boosting import FrugalBoostingClassifier
 from frugalforest.estimators.problem import Problem, Rows, validation_rows
+from frugalforest.estimators.standard_forest import StandardForestClassifier
 from frugalforest.evaluation import CostCurve
 from frugalforest.growing.seeds import root_seed
 
 Positions = NDArray[np.intp]
 
 
+FEW_ROWS = 1000
+
+
 def default_estimator(n_rows: int) -> Any:
     """What stages are made of unless the user says otherwise: a booster that stops when it does not get better.
 
     Large leaves pay on many rows: on 20,000 of covertype, eight features, 31 / 127 leaves have errors of .173 / .156.
-    There, a learning rate of 0.2 for 0.1 takes half the time, and costs .003.
+    There, a learning rate of 0.2 for 0.1 takes half the time, and costs .003. With few rows a forest does better, out
+    of fold: the area under the curve of heart disease is .175 against .186, of pima .256 against .263.
     """
-    return HistGradientBoostingClassifier(
-        max_iter=300,
+    if n_rows < FEW_ROWS:
+        return StandardForestClassifier(200, min_samples_leaf=5)
+    return FrugalBoostingClassifier(
+        n_estimators=300,
         learning_rate=0.1 if n_rows < 10_000 else 0.2,
         max_leaf_nodes=min(127, max(15, n_rows // 150)),
-        min_samples_leaf=min(20, max(3, n_rows // 30)),
-        l2_regularization=1.0,
+        min_samples_leaf=20,
+        l2=1.0,
         early_stopping=True,
         n_iter_no_change=10,
+        validation_fraction=0.1,
     )
 
 
@@ -81,7 +89,8 @@ class FrugalCascadeClassifier(FrugalClassifierMixin, FetchMixin, MetaEstimatorMi
     tradeoff : float, default=None
         Errors per unit of money, in place of a budget: the model of least error + tradeoff * cost is chosen.
     estimator : classifier, default=None
-        What is fitted on each panel and fold; None: gradient boosting that stops early. It is given the columns of the
+        What is fitted on each panel and fold; None: FrugalBoostingClassifier without prices, which stops early, or a
+        StandardForestClassifier where rows are fewer than 1,000. It is given the columns of the
         panel as numbers, categories as theirs, NaN where a value is missing, and needs `predict_proba`.
     n_stages : int, default=10
         Panels that cost something, at most. Their prices rise in equal ratios, from the cheapest feature to everything.

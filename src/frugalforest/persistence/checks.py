@@ -223,6 +223,22 @@ def check_preselected(model: Any) -> None:
     _check_answer(model, model.n_features_in_)
 
 
+def check_candidates(model: Any) -> None:
+    """Every candidate is a classifier of the same features and classes, and the model is one of them."""
+    for name in ("model_", "method_", "candidates_", "curve_", "max_budget_", "class_prior_"):
+        require(hasattr(model, name), f"there is no {name}")
+    names = [candidate.name for candidate in model.candidates_]
+    require(model.method_ in names, "a method that is not among the candidates")
+    require(tuple(names) == model.curve_.variants, "a curve of other methods")
+    for fitted in (model.model_, *(candidate.model for candidate in model.candidates_)):
+        require(isinstance(fitted, FrugalClassifierMixin) and hasattr(fitted, "at_budget"), "a candidate that is none")
+        require(np.array_equal(fitted.classes_, model.classes_), "model and candidate have different classes")
+        require(fitted.n_features_in_ == model.n_features_in_, "model and candidate have different features")
+    require(model.max_budget_ >= 0, "an impossible largest budget")
+    _check_parts_fit(model)
+    _check_answer(model, model.n_features_in_)
+
+
 def check_selector(selector: Any) -> None:
     """The chosen features are some of those that were learned."""
     for name in ("support_", "cost_", "n_features_in_", "encoder_", "feature_costs_", "classes_"):

@@ -10,6 +10,7 @@ from frugalforest.acquisition import Order
 from frugalforest.acquisition.calibration import Calibration
 from frugalforest.boosting import BoostedTrees
 from frugalforest.boosting.training import Boosted
+from frugalforest.cascades import Cascade, Policy, Stage
 from frugalforest.costs import FeatureCosts, Group
 from frugalforest.data import FeatureEncoder
 from frugalforest.ensemble import Ensemble, Reading
@@ -17,6 +18,8 @@ from frugalforest.estimators import (
     BudgetForestClassifier,
     CostLassoClassifier,
     FrugalBoostingClassifier,
+    FrugalCascadeClassifier,
+    FrugalClassifier,
     GreedyMiserClassifier,
     MixedNormTreeClassifier,
     OnDemand,
@@ -27,6 +30,13 @@ from frugalforest.estimators import (
     StandardForestClassifier,
     SubmodularTreeClassifier,
     SubmodularTreeRegressor,
+)
+from frugalforest.estimators.candidates import Candidate
+from frugalforest.estimators.cascade_checks import (
+    check_cascade,
+    check_cascade_classifier,
+    check_policy,
+    check_stage,
 )
 from frugalforest.estimators.linear_base import LinearVariant
 from frugalforest.estimators.linear_checks import (
@@ -52,6 +62,7 @@ from frugalforest.persistence.boosting_checks import (
 )
 from frugalforest.persistence.checks import (
     check_budget_forest,
+    check_candidates,
     check_classifier,
     check_curve,
     check_encoder,
@@ -189,3 +200,10 @@ for _selector in (
     register(_selector, check=check_selector)
 register(PanelClassifier, check=check_panel)
 register(PreselectedClassifier, check=check_preselected)
+
+register(Stage, check=check_stage)
+register(Cascade, check=check_cascade)
+register(Policy, check=check_policy)
+register(FrugalCascadeClassifier, check=check_cascade_classifier)
+register(Candidate)
+register(FrugalClassifier, check=check_candidates)
