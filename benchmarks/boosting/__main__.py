@@ -4,7 +4,8 @@
 
 One bill for all: what a row's paths read ("all") or what settles its label ("label"), by the same price list. Everybody
 is trained on the same rows, chooses trade-off and number of trees for a budget on the same validation rows, by loss
-(forests by error), and is measured once on the same test rows. Results are rows of results/boosting.csv; what is there is not measured again.
+(forests by error), and is measured once on the same test rows. Results are rows of results/boosting.csv; what is there
+is not measured again.
 """
 
 from __future__ import annotations
