@@ -1,105 +1,75 @@
-"""Error at the same average bill: the cascade against LightGBM's cost-effective boosting and BudgetRF.
+"""Error against the average bill: our methods and their peers, one bill for all.
 
-    FRUGALFOREST_DATA=folder python -m benchmarks.quality [--data spambase ...] [--methods cascade ...] [--seeds 3]
+    FRUGALFOREST_DATA=folder python -m benchmarks.quality [--data spambase ...] [--methods cascade ...] [--seeds 5]
+        [--report]
 
-For each data set and seed: two thirds of the rows (20,000 of covertype) are for fitting, of the others at most 10,000
-are for measuring. Whatever a method chooses (trade-off, size, thresholds) it chooses on its own training rows; each
-budget is then measured once. One bill for all: FeatureCosts, over the features that a row's prediction reads. Results
-are rows of results/quality.csv; what is there is not computed again.
+For each data set and seed a part of the rows is for fitting; whatever a method chooses (trade-off, size, thresholds,
+panel) it chooses on these. Every budget is then measured once, on the other rows. Each (data set, method, seed) has
+its rows in results/quality.sqlite; what is there is not computed again. At the end docs/quality.md is written.
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
 import time
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from studies.progress import Countdown
+from studies.store import ResultStore
 
-import frugalforest as ff
-from benchmarks.quality.methods import METHODS
+from benchmarks.quality.data import SOURCES, Task, load_task
+from benchmarks.quality.methods import METHODS, ByBudget
+from benchmarks.quality.report import write_report
 
-RESULTS = Path(__file__).parent.parent / "results" / "quality.csv"
-FIELDS = ["data", "method", "seed", "budget", "error", "bill", "cpu_seconds"]
-UNIT_BUDGETS = (1, 1.5, 2, 3, 4, 6, 8, 12, 15, 20, 30)
-BUDGETS = {"pima": (2, 4, 8, 12, 20, 30), "heart_cleveland": (2, 4, 8, 15, 50, 100, 200)}
-DATA = ["spambase", "miniboone_tiny", "miniboone_sub5044", "covtype2", "pima", "heart_cleveland"]
-MOST_FITTED, MOST_MEASURED = 20_000, 10_000
-
-
-def split(name: str, seed: int):
-    """X and y to fit, X and y to measure, prices; covtype2: the most frequent class against the rest."""
-    rows = ff.datasets.load("covtype" if name == "covtype2" else name)
-    X, y = np.asarray(rows.X, dtype=np.float64), np.unique(np.asarray(rows.y), return_inverse=True)[1]
-    if name == "covtype2":
-        y = (y == 1).astype(int)
-    costs = rows.feature_costs or ff.FeatureCosts.unit(X.shape[1])
-    order = np.random.default_rng(seed).permutation(len(X))
-    n_fit = min(2 * len(X) // 3, MOST_FITTED)
-    fit, test = order[:n_fit], order[n_fit : n_fit + MOST_MEASURED]
-    return X[fit], y[fit], X[test], y[test], costs
+RESULTS = Path(__file__).parent.parent / "results" / "quality.sqlite"
+VERSION = "1"
 
 
-def measure(data: str, method: str, seed: int) -> list[dict]:
-    X, y, X_test, y_test, costs = split(data, seed)
+def measure(task: Task, method: str, fit: Callable[[Task, int], dict[str, ByBudget]], seed: int) -> list[tuple]:
+    """A row for each way to read the method's models: bills and errors of the test rows at each budget."""
     start = time.process_time()
-    chosen = METHODS[method](X, y, costs, BUDGETS.get(data, UNIT_BUDGETS), seed)
+    by_stop = fit(task, seed)
     seconds = time.process_time() - start
-    found = []
-    for budget, predict in chosen.items():
-        labels, bill = predict(X_test)
-        numbers = {"error": np.mean(labels != y_test), "bill": np.mean(bill), "cpu_seconds": round(seconds, 2)}
-        found.append({"data": data, "method": method, "seed": seed, "budget": budget, **numbers})
-    return found
+    rows = []
+    for stop, by_budget in by_stop.items():
+        points = [_point(predict, task) for predict in by_budget.values()]
+        bills, errors = (list(column) for column in zip(*points, strict=True))
+        numbers = {"budget": list(by_budget), "bill": bills, "error": errors, "cpu_seconds": round(seconds, 1)}
+        numbers["baseline"] = float(np.mean(task.y_test != np.bincount(task.y).argmax()))
+        rows.append((task.name, f"{method}, on demand" if stop == "label" else method, seed, numbers))
+    return rows
 
 
-def stored() -> list[dict]:
-    if not RESULTS.exists():
-        return []
-    with RESULTS.open(newline="") as file:
-        return list(csv.DictReader(file))
+def _point(predict, task: Task) -> tuple[float, float]:
+    labels, bills = predict(task.X_test)
+    return round(float(np.mean(bills)), 6), float(np.mean(labels != task.y_test))
 
 
-def store(rows: list[dict]) -> None:
-    rows = [*stored(), *rows]
-    with RESULTS.open("w", newline="") as file:
-        writer = csv.DictWriter(file, FIELDS)
-        writer.writeheader()
-        writer.writerows(rows)
-
-
-def show(data: str) -> None:
-    """A line for each method: mean error (mean bill) at each budget."""
-    rows = [row for row in stored() if row["data"] == data]
-    budgets = sorted({float(row["budget"]) for row in rows})
-    print(data, "budgets", *(f"{budget:g}" for budget in budgets))
-    for method in METHODS:
-        own = [row for row in rows if row["method"] == method]
-        cells = []
-        for budget in budgets:
-            at = [row for row in own if float(row["budget"]) == budget]
-            error, bill = (np.mean([float(row[name]) for row in at]) if at else np.nan for name in ("error", "bill"))
-            cells.append(f"{error:.4f} ({bill:.1f})")
-        if own:
-            print(f"  {method:22}", *cells, f"seeds {len({row['seed'] for row in own})}", flush=True)
+def is_done(store: ResultStore, name: str, method: str, seed: int) -> bool:
+    return store.has(name, method, seed) or store.has(name, f"{method}, on demand", seed)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", nargs="*", default=DATA, choices=DATA)
+    parser.add_argument("--data", nargs="*", default=list(SOURCES), choices=list(SOURCES))
     parser.add_argument("--methods", nargs="*", default=list(METHODS), choices=list(METHODS))
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--report", action="store_true", help="only write the report")
     args = parser.parse_args()
-    warnings.filterwarnings("ignore", message=".*valid feature names.*|no tree fits|no panel fits")
-    for data in args.data:
-        for seed in range(args.seeds):
+    warnings.filterwarnings("ignore", message=".*valid feature names.*|.*the panel is empty.*")
+    store = ResultStore(RESULTS, VERSION)
+    countdown = Countdown(args.seeds * len(args.data) * len(args.methods))
+    for seed in range(0 if args.report else args.seeds):
+        for name in args.data:
+            task = load_task(name, seed)
             for method in args.methods:
-                done = {(row["data"], row["method"], row["seed"]) for row in stored()}
-                if (data, method, str(seed)) not in done:
-                    store(measure(data, method, seed))
-        show(data)
+                if not is_done(store, name, method, seed):
+                    store.add(measure(task, method, METHODS[method], seed))
+                countdown.done(f"{name}, {method}, seed {seed}")
+    write_report(store.rows())
 
 
 if __name__ == "__main__":

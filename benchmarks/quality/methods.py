@@ -1,89 +1,128 @@
-"""The competitors: each takes training rows, prices and budgets, and gives a predictor with bills for each budget."""
+"""The competitors: each takes a task and gives, for one or two ways to read its models, a predictor for each budget."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import train_test_split
+from sklearn.base import clone
+from sklearn.ensemble import RandomForestClassifier
 
 import frugalforest as ff
+from benchmarks.quality import peers
+from benchmarks.quality.data import Task
+from benchmarks.quality.peers import Predictor
+from frugalforest.selection import PermutationSelector, ShallowTreeSelector
 
-Predictor = Callable[[Any], tuple[np.ndarray, np.ndarray]]
-
-# Loss per money, in units of the mean price of a feature. Finely spaced where a booster is left with few features.
-TRADEOFFS = (0.003, 0.01, 0.02, 0.04, 0.08, 0.12, 0.18, 0.25, 0.35, 0.5, 0.7, 1, 1.4, 2, 3)
-
-
-def cascade(X, y, costs, budgets, seed: int, **options) -> dict[float, Predictor]:
-    model = ff.FrugalCascadeClassifier(feature_costs=costs, random_state=seed, **options).fit(X, y)
-    return {budget: model.at_budget(budget).predict_with_cost for budget in budgets}
+ByBudget = dict[float, Predictor]
+N_PANEL_TREES = 300
+MOST_SELECTED_FROM = 4000  # rows that panels are selected from; forests are fitted on all
 
 
-def budget_forest(X, y, costs, budgets, seed: int, stop: str = "all") -> dict[float, Predictor]:
-    model = ff.BudgetForestClassifier(max(budgets), feature_costs=costs, stop=stop, n_estimators=60, random_state=seed)
-    model.fit(X, y)
-    return {budget: model.at_budget(budget).predict_with_cost for budget in budgets}
+def at_budgets(model: Any, task: Task) -> ByBudget:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # a small budget buys nothing
+        return {budget: model.at_budget(budget).predict_with_cost for budget in task.budgets}
 
 
-def cegb(X, y, costs, budgets, seed: int, stop: str = "all") -> dict[float, Predictor]:
-    """LightGBM with lazy feature costs only, the setting without known faults; validation chooses the trade-off.
-
-    Trees have as many leaves as the cascade's, and their number is chosen by early stopping on the same rows.
-    """
-    _, X_val, _, y_val = parts = train_test_split(X, y, test_size=0.2, stratify=y, random_state=seed)
-    found = []
-    for tradeoff in TRADEOFFS:
-        model = ff.OnDemand(_fitted_once(parts, costs, tradeoff, seed), feature_costs=costs, stop=stop)
-        labels, bill = model.predict_with_cost(X_val)
-        found.append((np.mean(bill), np.mean(labels != y_val), model))
-    nothing = _majority(y)
-    chosen: dict[float, Predictor] = {}
-    for budget in budgets:
-        fits = [(error, bill, i) for i, (bill, error, _) in enumerate(found) if bill <= budget]
-        chosen[budget] = found[min(fits)[2]][2].predict_with_cost if fits else nothing
-    return chosen
+def cascade(task: Task, seed: int) -> dict[str, ByBudget]:
+    model = ff.FrugalCascadeClassifier(feature_costs=task.costs, random_state=seed, n_jobs=1)
+    return {"": at_budgets(model.fit(task.X, task.y), task)}
 
 
-_boosters: dict[tuple, Any] = {}  # of one data set: the same ones are read in several ways
+def budget_forest(task: Task, seed: int) -> dict[str, ByBudget]:
+    powers = 1.0 if np.ptp(task.costs.own) == 0 else [1.0, 0.0]
+    found = {}
+    for stop in ("all", "label"):
+        model = ff.BudgetForestClassifier(
+            max(task.budgets),
+            feature_costs=task.costs,
+            stop=stop,
+            n_estimators=60,
+            price_power=powers,
+            random_state=seed,
+            n_jobs=1,
+        )
+        found[stop] = at_budgets(model.fit(task.X, task.y), task)
+    return found
 
 
-def _fitted_once(parts, costs, tradeoff: float, seed: int) -> Any:
-    X_fit, X_val, y_fit, y_val = parts
-    rows = (X_fit.shape, seed, X_fit[:100].tobytes())
-    if _boosters and next(iter(_boosters))[0] != rows:
-        _boosters.clear()
-    if (rows, tradeoff) not in _boosters:
-        _boosters[rows, tradeoff] = _lightgbm(X_fit, y_fit, X_val, y_val, costs, tradeoff, seed)
-    return _boosters[rows, tradeoff]
+def penalized_forest(task: Task, seed: int) -> dict[str, ByBudget]:
+    model = ff.PenalizedForestClassifier("auto", stop="label", feature_costs=task.costs, random_state=seed, n_jobs=1)
+    return {"label": at_budgets(model.fit(task.X, task.y), task)}
 
 
-def _lightgbm(X_fit, y_fit, X_val, y_val, costs, tradeoff: float, seed: int) -> Any:
-    from lightgbm import LGBMClassifier, early_stopping
+def cegb(task: Task, seed: int) -> dict[str, ByBudget]:
+    sizes = peers.leaves_for(len(task.y))
+    return peers.tuned(task, peers.single_boosters(task, seed, peers.lightgbm, sizes))
 
-    model = LGBMClassifier(
-        n_estimators=300,
-        num_leaves=min(127, max(15, len(X_fit) // 150)),
-        min_child_samples=min(20, max(3, len(X_fit) // 30)),
-        cegb_tradeoff=tradeoff / costs.alone.mean(),
-        cegb_penalty_feature_lazy=costs.alone.tolist(),
-        random_state=seed,
-        n_jobs=1,
-        verbose=-1,
+
+def cegb_averaged(task: Task, seed: int) -> dict[str, ByBudget]:
+    return peers.tuned(task, peers.averaged_boosters(task, seed, peers.leaves_for(len(task.y))))
+
+
+def catboost(task: Task, seed: int) -> dict[str, ByBudget]:
+    return peers.tuned(task, peers.single_boosters(task, seed, peers.catboost, (6,)))
+
+
+def panels(task: Task, seed: int, selector: Any, estimator: Any) -> dict[str, ByBudget]:
+    """A panel for each budget, then a forest; on demand a row buys of its panel only what settles its label."""
+    rows = np.random.default_rng(seed).permutation(len(task.y))[:MOST_SELECTED_FROM]
+    path = selector.path(task.X[rows], task.y[rows], task.budgets)
+    fitted: dict[tuple[int, ...], dict[str, Predictor]] = {}
+    for point in path.points:
+        panel = tuple(point.features)
+        if panel not in fitted:
+            fitted[panel] = _panel_readers(task, list(panel), estimator)
+    by_budget = {point.budget: fitted[tuple(point.features)] for point in path.points}
+    return {stop: {b: readers[stop] for b, readers in by_budget.items()} for stop in ("all", "label")}
+
+
+def _panel_readers(task: Task, panel: list[int], estimator: Any) -> dict[str, Predictor]:
+    if not panel:
+        return dict.fromkeys(("all", "label"), peers.majority(task.y))
+    forest = clone(estimator).fit(task.X[:, panel], task.y)
+    price = task.costs.of(panel)
+    on_demand = ff.OnDemand(forest, feature_costs=task.costs.subset(panel), n_jobs=1)
+    return {
+        "all": lambda X: (forest.predict(X[:, panel]), np.full(len(X), price)),
+        "label": lambda X: on_demand.predict_with_cost(X[:, panel]),
+    }
+
+
+def sts_panel(task: Task, seed: int) -> dict[str, ByBudget]:
+    selector = ShallowTreeSelector(
+        feature_costs=task.costs, n_estimators=500, n_forest_trees=N_PANEL_TREES, random_state=seed, n_jobs=1
     )
-    return model.fit(X_fit, y_fit, eval_X=X_val, eval_y=y_val, callbacks=[early_stopping(20, verbose=False)])
+    return panels(task, seed, selector, ff.StandardForestClassifier(N_PANEL_TREES, random_state=seed, n_jobs=1))
 
 
-def _majority(y) -> Predictor:
-    label = np.bincount(y).argmax()
-    return lambda X: (np.full(len(X), label), np.zeros(len(X)))
+def sklearn_panel(task: Task, seed: int) -> dict[str, ByBudget]:
+    """scikit-learn's forest on a panel by permutation importance."""
+    selector = PermutationSelector(feature_costs=task.costs, n_forest_trees=N_PANEL_TREES, random_state=seed, n_jobs=1)
+    return panels(task, seed, selector, RandomForestClassifier(N_PANEL_TREES, random_state=seed, n_jobs=1))
 
 
-METHODS: dict[str, Callable[..., dict[float, Predictor]]] = {
-    "cascade": cascade,
-    "BudgetForest": budget_forest,
-    "BudgetForest, label": lambda *args: budget_forest(*args, stop="label"),
+OURS = {"cascade": cascade, "BudgetForest": budget_forest, "PenalizedForest": penalized_forest}
+PEERS = {
     "CEGB": cegb,
-    "CEGB, label": lambda *args: cegb(*args, stop="label"),
+    "CEGB, mean of 3": cegb_averaged,
+    "CatBoost": catboost,
+    "STS panel": sts_panel,
+    "RF on a panel": sklearn_panel,
 }
+METHODS: dict[str, Callable[[Task, int], dict[str, ByBudget]]] = OURS | PEERS
+if hasattr(ff, "FrugalBoostingClassifier"):
+
+    def boosting(task: Task, seed: int) -> dict[str, ByBudget]:
+        found = {}
+        for stop in ("all", "label"):
+            model = ff.FrugalBoostingClassifier(
+                max(task.budgets), stop=stop, feature_costs=task.costs, random_state=seed, n_jobs=1
+            )
+            found[stop] = at_budgets(model.fit(task.X, task.y), task)
+        return found
+
+    METHODS["boosting"] = boosting
