@@ -27,6 +27,7 @@ def test_names():
         "Group",
         "Polynomial",
         "Powers",
+        "PrunedForestClassifier",
         "StandardForestClassifier",
         "ThresholdPairs",
         "check_admissible",
@@ -58,6 +59,9 @@ def test_fixed_parameters():
     assert next(iter(budget)) == "budget"
     standard = inspect.signature(ff.StandardForestClassifier).parameters
     assert (standard["criterion"].default, standard["max_features"].default) == ("gini", "sqrt")
+    pruned = list(inspect.signature(ff.PrunedForestClassifier).parameters.values())[:4]
+    assert [parameter.name for parameter in pruned] == ["estimator", "budget", "tradeoff", "feature_costs"]
+    assert {parameter.default for parameter in pruned} == {None}
     assert "eval_set" in inspect.signature(ff.BudgetForestClassifier.fit).parameters
 
 

@@ -39,6 +39,7 @@ CHECKED = [
     ff.BudgetForestClassifier(n_estimators=10, alpha=0, charge="path", voting="soft"),
     ff.BudgetForestClassifier(n_estimators=20, alpha=0, charge="forest"),
     ff.BudgetForestClassifier(n_estimators=5, impurity=Powers(2), max_features="sqrt", oob_score=True),
+    ff.PrunedForestClassifier(ff.StandardForestClassifier(n_estimators=8, random_state=0)),
 ]
 
 

@@ -41,5 +41,6 @@ void bind_routing(nb::module_& m);
 void bind_acquisition(nb::module_& m);
 void bind_panels(nb::module_& m);
 void bind_boosting(nb::module_& m);
+void bind_pruning(nb::module_& m);
 
 }  // namespace frugal

@@ -12,4 +12,5 @@ NB_MODULE(_core, m) {
     frugal::bind_acquisition(m);
     frugal::bind_panels(m);
     frugal::bind_boosting(m);
+    frugal::bind_pruning(m);
 }

@@ -352,3 +352,26 @@ class Audience:
     def follow(self, booster: Booster, n_threads: int = 1, can_undo: bool = False) -> None: ...
     def undo(self) -> None: ...
     def standing(self, n_threads: int = 1) -> tuple[float, float, NDArray[np.int64]]: ...
+
+# ---- prune.cpp
+
+class PruningProblem:
+    def __init__(
+        self,
+        feature: NDArray[np.int32],
+        right: NDArray[np.int32],
+        node_offsets: NDArray[np.int64],
+        node_loss: NDArray[np.float64],
+        leaves: NDArray[np.int32],
+        item_offsets: NDArray[np.int64],
+        item_ids: NDArray[np.int32],
+        n_items: int,
+    ) -> None: ...
+    @property
+    def n_purchases(self) -> int: ...
+    @property
+    def n_entries(self) -> int: ...
+    def solve(
+        self, prices: NDArray[np.float64], gap: float, most_rounds: int, n_threads: int = 1
+    ) -> tuple[NDArray[np.uint8], float, float, int]: ...
+    def objective(self, prices: NDArray[np.float64], stays: NDArray[np.uint8], n_threads: int = 1) -> float: ...

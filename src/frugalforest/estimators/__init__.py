@@ -11,6 +11,7 @@ from frugalforest.estimators.on_demand import OnDemand
 from frugalforest.estimators.panel import PanelClassifier
 from frugalforest.estimators.penalized_forest import PenalizedForestClassifier
 from frugalforest.estimators.preselected import PreselectedClassifier
+from frugalforest.estimators.pruned_forest import PrunedForestClassifier
 from frugalforest.estimators.standard_forest import StandardForestClassifier
 from frugalforest.estimators.submodular_tree import SubmodularTreeClassifier, SubmodularTreeRegressor
 
@@ -26,6 +27,7 @@ __all__ = [
     "PanelClassifier",
     "PenalizedForestClassifier",
     "PreselectedClassifier",
+    "PrunedForestClassifier",
     "StandardForestClassifier",
     "SubmodularTreeClassifier",
     "SubmodularTreeRegressor",

@@ -23,6 +23,7 @@ from frugalforest.estimators import (
     PanelClassifier,
     PenalizedForestClassifier,
     PreselectedClassifier,
+    PrunedForestClassifier,
     StandardForestClassifier,
     SubmodularTreeClassifier,
     SubmodularTreeRegressor,
@@ -34,6 +35,8 @@ from frugalforest.estimators.linear_checks import (
     check_linear_variant,
     check_node_link,
 )
+from frugalforest.estimators.pruned_checks import check_pruned_parts, check_pruning
+from frugalforest.estimators.pruned_forest import Pruning
 from frugalforest.estimators.variants import Penalty, Recipe, Variant
 from frugalforest.evaluation import CostCurve
 from frugalforest.forest import Forest
@@ -131,6 +134,11 @@ class _ByEnsemble:
         return model
 
 
+def _check_pruned_forest(model: PrunedForestClassifier) -> None:
+    check_pruned_parts(model)
+    check_classifier(model)
+
+
 register(FeatureCosts, way=_ByPrices())
 register(Group)
 register(FeatureEncoder, check=check_encoder)
@@ -153,6 +161,8 @@ register(Calibration)
 register(BudgetForestClassifier, check=check_budget_forest)
 register(StandardForestClassifier, check=check_classifier)
 register(PenalizedForestClassifier, check=check_penalized_forest)
+register(Pruning, check=check_pruning)
+register(PrunedForestClassifier, check=_check_pruned_forest)
 register(OnDemand, way=_ByEnsemble())
 
 register(BoostedTrees, check=check_boosted_trees)
