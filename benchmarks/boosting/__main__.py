@@ -4,7 +4,8 @@
 
 One bill for all: what a row's paths read ("all") or what settles its label ("label"), by the same price list. Everybody
 is trained on the same rows, chooses trade-off and number of trees for a budget on the same validation rows, by loss
-(forests by error), and is measured once on the same test rows. Results are kept as rows of results/boosting.csv.
+(forests by error), and is measured once on the same test rows. Results are rows of results/boosting.csv; what is there
+is not measured again.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import csv
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -157,6 +159,21 @@ def measure(data: str, name: str, stop: str, seed: int) -> list[dict]:
     return rows
 
 
+def stored(path: Path) -> list[dict]:
+    """What was measured before; delete rows to have them measured again."""
+    if not path.exists():
+        return []
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def store(rows: list[dict], path: Path) -> None:
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, FIELDS)
+        writer.writeheader()
+        writer.writerows(rows)
+
+
 def show(rows: list[dict]) -> None:
     """Mean error over seeds (and mean bill), budgets side by side."""
     for data, budgets in BUDGETS.items():
@@ -164,7 +181,7 @@ def show(rows: list[dict]) -> None:
         for name, stop in dict.fromkeys((row["model"], row["stop"]) for row in here):
             line = f"{data:16} {name:20} {stop:6}"
             for budget in budgets:
-                some = [r for r in here if (r["model"], r["stop"], float(r["budget"])) == (name, stop, budget)]
+                some = [r for r in here if (r["model"], r["stop"], float(r["budget"])) == (name, stop, float(budget))]
                 error, bill = (np.mean([float(r[what]) for r in some]) for what in ("error", "bill"))
                 line += f"  {budget:4}: {error:.4f} ({bill:6.2f})"
             print(line)
@@ -178,18 +195,11 @@ def main() -> None:
     parser.add_argument("--results", type=Path, default=RESULTS)
     args = parser.parse_args()
     warnings.filterwarnings("ignore", message="no tree fits|X does not have valid feature names")
-    rows = [
-        row
-        for data in args.data
-        for name in args.models
-        for stop in ("all", "label")
-        for seed in range(args.seeds)
-        for row in measure(data, name, stop, seed)
-    ]
-    with args.results.open("w", newline="") as file:
-        writer = csv.DictWriter(file, FIELDS)
-        writer.writeheader()
-        writer.writerows(rows)
+    rows = stored(args.results)
+    for data, name, stop, seed in product(args.data, args.models, ("all", "label"), range(args.seeds)):
+        if not any((r["data"], r["model"], r["stop"], int(r["seed"])) == (data, name, stop, seed) for r in rows):
+            rows += measure(data, name, stop, seed)
+            store(rows, args.results)
     show(rows)
 
 

@@ -267,13 +267,22 @@ class Booster {
 
     // What the rows of a bag may still spend: their share of what all rows have left.
     double left_of(double purse, const std::vector<uint32_t>& bag) const {
-        double spent = 0, all = 0, mine = 0;
-        for (size_t row = 0; row < rows_.n_rows; ++row) {
-            spent += weight(row) * paid_.bill(row, till_.money);
-            all += weight(row);
-        }
+        double all = 0, mine = 0;
+        for (size_t row = 0; row < rows_.n_rows; ++row) all += weight(row);
         for (const uint32_t row : bag) mine += weight(row);
-        return (purse - spent) * (mine / all);
+        return (purse - spent()) * (mine / all);
+    }
+
+    // What all rows have paid, by weight.
+    double spent() const {
+        double sum = 0;
+        if (charge_weights_) {
+            for (size_t row = 0; row < rows_.n_rows; ++row) sum += weight(row) * paid_.bill(row, till_.money);
+            return sum;
+        }
+        const std::vector<int64_t> bought = paid_.count_all();
+        for (size_t c = 0; c < bought.size(); ++c) sum += static_cast<double>(bought[c]) * paid_.price_of(c, till_.money);
+        return sum;
     }
 
     double weight(size_t row) const { return charge_weights_ ? charge_weights_->data()[row] : 1; }

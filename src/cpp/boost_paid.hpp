@@ -108,11 +108,16 @@ class PaidSets {
             for (size_t w = 0; w < n_words_; ++w) bits_[size_t{rows[i]} * n_words_ + w] |= bought[w];
     }
 
+    // What a feature or group costs by itself.
+    double price_of(size_t channel, const CostTable& costs) const {
+        return channel < n_features_ ? costs.own[channel] : costs.shared[channel - n_features_];
+    }
+
     // What a row has paid.
     double bill(size_t row, const CostTable& costs) const {
         double sum = 0;
         for (size_t c = 0; c < n_channels_; ++c)
-            if (has(row, c)) sum += c < n_features_ ? costs.own[c] : costs.shared[c - n_features_];
+            if (has(row, c)) sum += price_of(c, costs);
         return sum;
     }
 

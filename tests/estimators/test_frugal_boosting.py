@@ -201,6 +201,7 @@ def test_a_path_answers_every_budget():
     assert model.max_budget_ == np.inf
     assert {0.0} < {variant.tradeoff for variant in model.variants_}
     assert len(model.variants_) <= 12 + 12 // 3
+    assert {variant.budget for variant in model.variants_} > {0.9, np.inf}  # from the cheapest feature on
     bills = [model.at_budget(b).acquisition_cost(VALIDATION[0]).mean() for b in (1.2, 2, 3, 5, None)]
     assert all(bill <= budget for bill, budget in zip(bills, (1.2, 2, 3, 5), strict=False))
     assert bills[0] < bills[2] < bills[4]

@@ -505,7 +505,7 @@ class FrugalBoostingClassifier(BoostedClassifierBase):
     def _curve(self, measured: list[tuple[Any, Any]], rows: Rows) -> CostCurve:
         return CostCurve.of_forests(
             measured,
-            [f"tradeoff={variant.tradeoff:.4g}" for variant in self.variants_],
+            [_name(variant) for variant in self.variants_],
             total_cost=self.feature_costs_.total,
             baseline_error=self._baseline_error(rows),
         )
@@ -521,6 +521,11 @@ class FrugalBoostingClassifier(BoostedClassifierBase):
             measured.append(self._by_round(ensemble, rows, chosen.n_trees[chosen.variant == i].tolist()))
         first = np.cumsum([0, *(variant.n_rounds for variant in self.variants_)])
         return self._curve(measured, rows).take(first[chosen.variant] + chosen.n_trees - 1)
+
+
+def _name(variant: Boosted) -> str:
+    name = f"tradeoff={variant.tradeoff:.4g}"
+    return name if variant.budget == np.inf else f"{name}, budget={variant.budget:.4g}"
 
 
 def _limit(budget: float | None) -> float:
