@@ -32,6 +32,26 @@ def cascade(task: Task, seed: int) -> dict[str, ByBudget]:
     return {"": at_budgets(model.fit(task.X, task.y), task)}
 
 
+def boosting(task: Task, seed: int) -> dict[str, ByBudget]:
+    """One path along the whole range of costs, for each way to read."""
+    found = {}
+    for stop in ("all", "label"):
+        model = ff.FrugalBoostingClassifier(
+            stop=stop,
+            max_leaf_nodes=peers.leaves_for(len(task.y))[0],
+            feature_costs=task.costs,
+            random_state=seed,
+            n_jobs=1,
+        )
+        found[stop] = at_budgets(model.path(task.X, task.y), task)
+    return found
+
+
+def pruned_forest(task: Task, seed: int) -> dict[str, ByBudget]:
+    model = ff.PrunedForestClassifier(stop="label", feature_costs=task.costs, random_state=seed, n_jobs=1)
+    return {"label": at_budgets(model.fit(task.X, task.y), task)}
+
+
 def budget_forest(task: Task, seed: int) -> dict[str, ByBudget]:
     powers = 1.0 if np.ptp(task.costs.own) == 0 else [1.0, 0.0]
     found = {}
@@ -105,7 +125,13 @@ def sklearn_panel(task: Task, seed: int) -> dict[str, ByBudget]:
     return panels(task, seed, selector, RandomForestClassifier(N_PANEL_TREES, random_state=seed, n_jobs=1))
 
 
-OURS = {"cascade": cascade, "BudgetForest": budget_forest, "PenalizedForest": penalized_forest}
+OURS = {
+    "cascade": cascade,
+    "boosting": boosting,
+    "PrunedForest": pruned_forest,
+    "PenalizedForest": penalized_forest,
+    "BudgetForest": budget_forest,
+}
 PEERS = {
     "CEGB": cegb,
     "CEGB, mean of 3": cegb_averaged,
@@ -114,15 +140,3 @@ PEERS = {
     "RF on a panel": sklearn_panel,
 }
 METHODS: dict[str, Callable[[Task, int], dict[str, ByBudget]]] = OURS | PEERS
-if hasattr(ff, "FrugalBoostingClassifier"):
-
-    def boosting(task: Task, seed: int) -> dict[str, ByBudget]:
-        found = {}
-        for stop in ("all", "label"):
-            model = ff.FrugalBoostingClassifier(
-                max(task.budgets), stop=stop, feature_costs=task.costs, random_state=seed, n_jobs=1
-            )
-            found[stop] = at_budgets(model.fit(task.X, task.y), task)
-        return found
-
-    METHODS["boosting"] = boosting

@@ -34,6 +34,7 @@ STEEPNESS = (1.0, 4.0, 16.0)  # that CSTC is tuned over
 WIDE = 100  # columns; with more of them CSTC is tuned less, since it takes minutes:
 STEEPNESS_WIDE = (4.0, 16.0)
 TRADEOFFS_WIDE = np.geomspace(0.004, 3, 12)  # times the largest
+MISER_TRADEOFFS = np.geomspace(1e-4, 0.1, 8)  # times the mean price
 TIMED_STEEPNESS = 8.0
 RACE = "race"
 
@@ -108,7 +109,20 @@ def budget_forest(task: Task, seed: int) -> list[Candidate]:
 
 
 def greedy_miser(task: Task, seed: int) -> list[Candidate]:
-    return of_budgets(fit(ff.GreedyMiserClassifier(feature_costs=task.costs, random_state=seed), task), task.budgets)
+    """Trade-offs, learning rates and numbers of trees, as Nan et al. tuned it."""
+    candidates = []
+    for tradeoff in MISER_TRADEOFFS / task.costs.own.mean():
+        for rate in (0.1, 0.3):
+            for n_trees in (30, 100, 300):
+                model = ff.GreedyMiserClassifier(
+                    tradeoff, learning_rate=rate, n_estimators=n_trees, feature_costs=task.costs, n_jobs=1
+                ).fit(task.train.X, task.train.y)
+                candidates.append(Candidate(f"{tradeoff:.3g}, {rate:g}, {n_trees} trees", reader_of(model)))
+    return candidates
+
+
+def reader_of(model: Any) -> Callable[[Any], tuple[Any, Any]]:
+    return lambda X: (model.predict_proba(X), model.acquisition_cost(X))
 
 
 METHODS: dict[str, Callable[[Task, int], list[Candidate]]] = {
@@ -116,10 +130,9 @@ METHODS: dict[str, Callable[[Task, int], list[Candidate]]] = {
     "ASTC soft": lambda task, seed: submodular(task, seed, soft=True),
     "CSTC": mixed_norm,
     "l1": lasso,
+    "GreedyMiser": greedy_miser,
     "BudgetRF": budget_forest,
 }
-if hasattr(ff, "GreedyMiserClassifier"):
-    METHODS["GreedyMiser"] = greedy_miser
 
 
 def judged(candidate: Candidate, part: Part) -> tuple[float, float]:
