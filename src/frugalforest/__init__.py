@@ -3,24 +3,28 @@
 Learns which features are worth their price, and hands over the bill of every prediction.
 """
 
-from frugalforest import acquisition, datasets, evaluation, impurities, selection
-from frugalforest.acquisition import FetchError
-from frugalforest.costs import FeatureCosts, Group
-from frugalforest.estimators import (
-    BudgetForestClassifier,
-    CostLassoClassifier,
-    MixedNormTreeClassifier,
-    OnDemand,
-    PanelClassifier,
-    PenalizedForestClassifier,
-    PreselectedClassifier,
-    StandardForestClassifier,
-    SubmodularTreeClassifier,
-    SubmodularTreeRegressor,
-)
-from frugalforest.impurities import Polynomial, Powers, ThresholdPairs, check_admissible
-from frugalforest.persistence import ModelFileError, load
-from frugalforest.plotting import CostCurveDisplay
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from frugalforest import acquisition, datasets, evaluation, impurities, selection
+    from frugalforest.acquisition import FetchError
+    from frugalforest.costs import FeatureCosts, Group
+    from frugalforest.estimators import (
+        BudgetForestClassifier,
+        CostLassoClassifier,
+        MixedNormTreeClassifier,
+        OnDemand,
+        PanelClassifier,
+        PenalizedForestClassifier,
+        PreselectedClassifier,
+        StandardForestClassifier,
+        SubmodularTreeClassifier,
+        SubmodularTreeRegressor,
+    )
+    from frugalforest.impurities import Polynomial, Powers, ThresholdPairs, check_admissible
+    from frugalforest.persistence import ModelFileError, load
+    from frugalforest.plotting import CostCurveDisplay
 
 __version__ = "0.1.0"
 
@@ -51,3 +55,37 @@ __all__ = [
     "load",
     "selection",
 ]
+
+# Names are looked up when they are first used, so that `frugalforest --help` does not wait for numpy and scikit-learn.
+# The packages are asked from the bottom layer upwards: whoever takes FeatureCosts alone loads nothing else.
+_PACKAGES = (
+    "costs",
+    "data",
+    "datasets",
+    "impurities",
+    "growing",
+    "acquisition",
+    "evaluation",
+    "estimators",
+    "selection",
+    "plotting",
+    "persistence",
+    "exports",
+    "importers",
+    "report",
+)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PACKAGES:
+        return import_module(f"{__name__}.{name}")
+    if name in __all__:
+        packages = (import_module(f"{__name__}.{package}") for package in _PACKAGES)
+        found = next(getattr(package, name) for package in packages if name in package.__all__)
+        globals()[name] = found
+        return found
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_PACKAGES})

@@ -1,0 +1,65 @@
+"""The commands, under one name."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from frugalforest import __version__
+from frugalforest.cli.errors import explained
+from frugalforest.cli.fit import fit
+from frugalforest.cli.predict import predict
+
+__all__ = ["app"]
+
+LEARN, USE, LOOK = "Learn", "Use", "Look around"
+EXIT_CODES = "Exit codes: 0 all is well, 1 a fault of frugalforest, 2 a mistake in options or input, 3 a file could not be "
+EXIT_CODES += "written, 130 interrupted."
+
+
+class Commands(TyperGroup):
+    """Runs a command, and explains what goes wrong."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command of this context."""
+        with explained():
+            return super().invoke(ctx)
+
+
+app = typer.Typer(
+    cls=Commands,
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    epilog=EXIT_CODES,
+    context_settings={"help_option_names": ["--help", "-h"]},
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"frugalforest {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def frugalforest(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Prediction when features cost something: from a table and a price list to a model, and its bill.
+
+    [b]Start here:[/b] a table with a column to predict, and a price list (feature,cost) for the others.
+
+    $ frugalforest fit patients.csv --target ill --costs prices.csv --budget 50 -o model.ff --report report.html
+    $ frugalforest predict model.ff others.csv -o answers.csv
+    $ frugalforest acquire model.ff
+    """
+
+
+app.command(rich_help_panel=LEARN)(fit)
+app.command(rich_help_panel=USE)(predict)
