@@ -8,9 +8,12 @@ import typer
 from typer.core import TyperGroup
 
 from frugalforest import __version__
+from frugalforest.cli.compare import compare
+from frugalforest.cli.curve import curve
 from frugalforest.cli.errors import explained
 from frugalforest.cli.fit import fit
 from frugalforest.cli.predict import predict
+from frugalforest.cli.select import select
 
 __all__ = ["app"]
 
@@ -62,4 +65,7 @@ def frugalforest(
 
 
 app.command(rich_help_panel=LEARN)(fit)
+app.command(rich_help_panel=LEARN)(curve)
+app.command(rich_help_panel=LEARN)(compare)
+app.command(rich_help_panel=LEARN)(select)
 app.command(rich_help_panel=USE)(predict)

@@ -1,0 +1,92 @@
+"""frugalforest curve: error against cost, for one or several methods."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from frugalforest.cli import options
+from frugalforest.cli.errors import as_mistake
+from frugalforest.cli.files import size_of
+from frugalforest.cli.methods import METHODS, Settings, methods_of, suited_to
+from frugalforest.cli.printing import Printer, money, percent
+
+METHODS_HELP = f"A method; repeat for several. {', '.join(METHODS)}."
+
+
+def curve(
+    data: options.Data,
+    target: options.Target,
+    costs: options.Costs,
+    method: Annotated[list[str] | None, typer.Option("--method", "-m", metavar="NAME", help=METHODS_HELP)] = None,
+    budgets: Annotated[
+        str | None, typer.Option(metavar="B,B,...", help="Budgets; from the cheapest feature to everything if not given.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="A picture (.png, .svg, .pdf), or the points (.csv).")
+    ] = None,
+    test_share: Annotated[float, typer.Option(min=0.01, max=0.9, help="Share of the rows kept apart to measure.")] = 0.25,
+    separator: options.Separator = None,
+    missing: options.Missing = None,
+    categorical: options.Categorical = None,
+    drop: options.Drop = None,
+    trees: options.Trees = 100,
+    seed: options.Seed = 0,
+    jobs: options.Jobs = -1,
+    as_json: options.Json = False,
+    debug: options.Debug = False,
+) -> None:
+    """Error against cost: what does a better answer cost?
+
+    Each method is fitted for every budget on three quarters of the rows, and measured on the others.
+
+    [b]Examples[/b]
+
+    $ frugalforest curve heart.csv -t disease -c prices.csv -o curve.png
+    $ frugalforest curve heart.csv -t disease -c prices.csv -m budget-forest -m panel --budgets 5,20,100 -o curve.csv
+    """
+    methods = methods_of(method or ["budget-forest"])
+    from frugalforest.cli.experiments import measure, parse_budgets, summarise
+    from frugalforest.cli.pictures import require_picture, save_picture, save_rows
+    from frugalforest.cli.progress import progress
+    from frugalforest.cli.tables import TextFormat
+    from frugalforest.cli.training import TableWishes, load_training_data
+
+    if output is not None:
+        require_picture(output)
+    wishes = TableWishes(TextFormat(separator, missing or ()), categorical or (), drop or ())
+    table = load_training_data(data, target, costs, wishes)
+    amounts = parse_budgets(budgets, table.costs)
+    learn, test = table.split(test_share, seed)
+    settings = Settings(table.costs, None, trees, seed, jobs)
+    with progress("fitting", len(methods)) as advance, as_mistake():
+        methods = methods if method else suited_to(methods, has_text=bool(table.text_columns))
+        points = summarise(measure(methods, learn, test, amounts, settings, on_step=advance), n_splits=2)
+    free_error = float((test.y != max(test.classes.tolist(), key=lambda label: (learn.y == label).sum())).mean())
+    printer = Printer()
+    printer.line(f"{len(learn):,} rows to learn from, {len(test):,} to measure on; everything costs {money(table.costs.total)}.")
+    printer.line(f"The most frequent class, for nothing: {percent(free_error)} wrong.")
+    printer.line()
+    rows = [(point.method, money(point.budget), money(point.cost), percent(point.error)) for point in points]
+    printer.table(["method", "budget", "average bill", "error"], sorted(rows, key=lambda row: [m.name for m in methods].index(row[0])))
+    if output is not None and output.suffix.lower() == ".csv":
+        save_rows(output, ["method", "budget", "average_bill", "error"], [(p.method, p.budget, p.cost, p.error) for p in points])
+    elif output is not None:
+        from frugalforest.plotting.methods import draw_methods
+
+        save_picture(output, lambda ax: draw_methods(points, free_error=free_error, total_cost=table.costs.total, ax=ax))
+    if output is not None:
+        printer.line()
+        printer.line(f"Curve: {output} ({size_of(output)})")
+    printer.json(
+        {
+            "n_learned_from": len(learn),
+            "n_test": len(test),
+            "cost_of_everything": table.costs.total,
+            "error_of_most_frequent_class": free_error,
+            "points": [{"method": p.method, "budget": p.budget, "average_bill": p.cost, "error": p.error} for p in points],
+            "output": None if output is None else str(output),
+        }
+    )
