@@ -8,17 +8,23 @@ import typer
 from typer.core import TyperGroup
 
 from frugalforest import __version__
+from frugalforest.cli.acquire import acquire
 from frugalforest.cli.compare import compare
 from frugalforest.cli.curve import curve
+from frugalforest.cli.datasets import datasets
 from frugalforest.cli.errors import explained
 from frugalforest.cli.fit import fit
+from frugalforest.cli.inspect import inspect
 from frugalforest.cli.predict import predict
+from frugalforest.cli.reproduce import reproduce
 from frugalforest.cli.select import select
 
 __all__ = ["app"]
 
 LEARN, USE, LOOK = "Learn", "Use", "Look around"
-EXIT_CODES = "Exit codes: 0 all is well, 1 a fault of frugalforest, 2 a mistake in options or input, 3 a file could not be "
+EXIT_CODES = (
+    "Exit codes: 0 all is well, 1 a fault of frugalforest, 2 a mistake in options or input, 3 a file could not be "
+)
 EXIT_CODES += "written, 130 interrupted."
 
 
@@ -64,8 +70,10 @@ def frugalforest(
     """
 
 
-app.command(rich_help_panel=LEARN)(fit)
-app.command(rich_help_panel=LEARN)(curve)
-app.command(rich_help_panel=LEARN)(compare)
-app.command(rich_help_panel=LEARN)(select)
-app.command(rich_help_panel=USE)(predict)
+for _panel, _commands in (
+    (LEARN, (fit, curve, compare, select)),
+    (USE, (predict, acquire, inspect)),
+    (LOOK, (datasets, reproduce)),
+):
+    for _command in _commands:
+        app.command(rich_help_panel=_panel)(_command)

@@ -27,12 +27,16 @@ def compare(
     costs: options.Costs,
     method: Annotated[list[str] | None, typer.Option("--method", "-m", metavar="NAME", help=METHODS_HELP)] = None,
     budgets: Annotated[
-        str | None, typer.Option(metavar="B,B,...", help="Budgets; three between the cheapest feature and everything if not given.")
+        str | None,
+        typer.Option(
+            metavar="B,B,...", help="Budgets; three between the cheapest feature and everything if not given."
+        ),
     ] = None,
     splits: Annotated[int, typer.Option(min=2, help="Parts of the cross-validation.")] = 5,
     repeats: Annotated[int, typer.Option(min=1, help="How often it is repeated, with other parts.")] = 1,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="A picture (.png, .svg, .pdf), or every split (.csv).")
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="A picture (.png, .svg, .pdf), or every split (.csv)."),
     ] = None,
     report: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write a report, one page of HTML.")] = None,
     separator: options.Separator = None,
@@ -111,9 +115,7 @@ def _show(
     for budget in dict.fromkeys(summary.budget for summary in summaries):
         here = sorted((s for s in summaries if s.budget == budget), key=lambda s: (not s.is_within, s.error))
         printer.heading(f"Budget {money(budget)}")
-        rows = [
-            (s.method, percent(s.error), f"± {100 * s.half:.1f}", money(s.cost), _remark(s)) for s in here
-        ]
+        rows = [(s.method, percent(s.error), f"± {100 * s.half:.1f}", money(s.cost), _remark(s)) for s in here]
         printer.table(["method", "error", "95 %", "average bill", ""], rows)
     printer.line()
 
@@ -162,7 +164,7 @@ def _write_report(
     page = compare_page(
         summaries,
         title=f"Ways to know {table.target}, and what they cost",
-        facts=facts,
+        settings=facts,
         free_error=free_error,
         total_cost=table.costs.total,
     )

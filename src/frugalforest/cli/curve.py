@@ -22,12 +22,16 @@ def curve(
     costs: options.Costs,
     method: Annotated[list[str] | None, typer.Option("--method", "-m", metavar="NAME", help=METHODS_HELP)] = None,
     budgets: Annotated[
-        str | None, typer.Option(metavar="B,B,...", help="Budgets; from the cheapest feature to everything if not given.")
+        str | None,
+        typer.Option(metavar="B,B,...", help="Budgets; from the cheapest feature to everything if not given."),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="A picture (.png, .svg, .pdf), or the points (.csv).")
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="A picture (.png, .svg, .pdf), or the points (.csv)."),
     ] = None,
-    test_share: Annotated[float, typer.Option(min=0.01, max=0.9, help="Share of the rows kept apart to measure.")] = 0.25,
+    test_share: Annotated[
+        float, typer.Option(min=0.01, max=0.9, help="Share of the rows kept apart to measure.")
+    ] = 0.25,
     separator: options.Separator = None,
     missing: options.Missing = None,
     categorical: options.Categorical = None,
@@ -66,17 +70,28 @@ def curve(
         points = summarise(measure(methods, learn, test, amounts, settings, on_step=advance), n_splits=2)
     free_error = float((test.y != max(test.classes.tolist(), key=lambda label: (learn.y == label).sum())).mean())
     printer = Printer()
-    printer.line(f"{len(learn):,} rows to learn from, {len(test):,} to measure on; everything costs {money(table.costs.total)}.")
+    printer.line(
+        f"{len(learn):,} rows to learn from, {len(test):,} to measure on; everything costs {money(table.costs.total)}."
+    )
     printer.line(f"The most frequent class, for nothing: {percent(free_error)} wrong.")
     printer.line()
     rows = [(point.method, money(point.budget), money(point.cost), percent(point.error)) for point in points]
-    printer.table(["method", "budget", "average bill", "error"], sorted(rows, key=lambda row: [m.name for m in methods].index(row[0])))
+    printer.table(
+        ["method", "budget", "average bill", "error"],
+        sorted(rows, key=lambda row: [m.name for m in methods].index(row[0])),
+    )
     if output is not None and output.suffix.lower() == ".csv":
-        save_rows(output, ["method", "budget", "average_bill", "error"], [(p.method, p.budget, p.cost, p.error) for p in points])
+        save_rows(
+            output,
+            ["method", "budget", "average_bill", "error"],
+            [(p.method, p.budget, p.cost, p.error) for p in points],
+        )
     elif output is not None:
         from frugalforest.plotting.methods import draw_methods
 
-        save_picture(output, lambda ax: draw_methods(points, free_error=free_error, total_cost=table.costs.total, ax=ax))
+        save_picture(
+            output, lambda ax: draw_methods(points, free_error=free_error, total_cost=table.costs.total, ax=ax)
+        )
     if output is not None:
         printer.line()
         printer.line(f"Curve: {output} ({size_of(output)})")
@@ -86,7 +101,9 @@ def curve(
             "n_test": len(test),
             "cost_of_everything": table.costs.total,
             "error_of_most_frequent_class": free_error,
-            "points": [{"method": p.method, "budget": p.budget, "average_bill": p.cost, "error": p.error} for p in points],
+            "points": [
+                {"method": p.method, "budget": p.budget, "average_bill": p.cost, "error": p.error} for p in points
+            ],
             "output": None if output is None else str(output),
         }
     )

@@ -108,7 +108,9 @@ def resample(
     """Repeated stratified cross-validation; "auto" chooses inside the training rows of each split."""
     fewest = int(np.unique(data.y, return_counts=True)[1].min())
     if fewest < n_splits:
-        raise Mistake(f"the rarest class has {fewest} rows, so {n_splits} splits are too many; give a smaller --splits.")
+        raise Mistake(
+            f"the rarest class has {fewest} rows, so {n_splits} splits are too many; give a smaller --splits."
+        )
     splitter = RepeatedStratifiedKFold(n_splits=n_splits, n_repeats=n_repeats, random_state=settings.seed)
     outcomes: list[Outcome] = []
     n_steps = len(methods) * (2 if with_auto else 1)

@@ -27,9 +27,12 @@ def fit(
     data: options.Data,
     target: options.Target,
     costs: options.Costs,
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where the model goes.")] = Path("model.ff"),
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where the model goes.")] = Path(
+        "model.ff"
+    ),
     budget: Annotated[
-        float | None, typer.Option("--budget", "-b", help="What a prediction may cost on average; no limit if not given.")
+        float | None,
+        typer.Option("--budget", "-b", help="What a prediction may cost on average; no limit if not given."),
     ] = None,
     method: Annotated[str, typer.Option("--method", "-m", metavar="NAME", help=HELP)] = AUTO,
     report: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write a report, one page of HTML.")] = None,
@@ -165,7 +168,13 @@ def _show_choice(printer: Printer, choice: Choice | None, chosen: Method) -> Non
         return
     printer.heading(f"Methods on validation rows ({choice.n_validation:,} of the rows to learn from)")
     rows = [
-        (trial.method, percent(trial.error), "" if trial.cost != trial.cost else money(trial.cost), f"{trial.seconds:.1f}", note)
+        (
+            trial.method,
+            percent(trial.error),
+            "" if trial.cost != trial.cost else money(trial.cost),
+            f"{trial.seconds:.1f}",
+            note,
+        )
         for trial in choice.trials
         for note in [trial.note or ("chosen" if trial.method == chosen.name else "")]
     ]
@@ -182,7 +191,10 @@ def _show_model(printer: Printer, measured: Measured, settings: Settings, chosen
         [
             ("error", f"{percent(measured.error)} (95 % interval {percent(low)} to {percent(high)})"),
             ("error of the most frequent class", f"{percent(measured.free_error)}, for nothing"),
-            ("average bill", money(measured.cost) + ("" if settings.budget is None else f", budget {money(settings.budget)}")),
+            (
+                "average bill",
+                money(measured.cost) + ("" if settings.budget is None else f", budget {money(settings.budget)}"),
+            ),
             ("reading everything", f"{money(total)}; the bill is{saved[1:]}" if saved else money(total)),
         ]
     )
@@ -230,7 +242,7 @@ def _write_report(
             measured,
             test.X,
             title=f"What it costs to know {table.target}",
-            facts=facts,
+            settings=facts,
             budget=settings.budget,
             method=chosen.name,
             trials=trials,
@@ -251,7 +263,9 @@ def _as_json(
     output: Path,
     report: Path | None,
 ) -> dict[str, Any]:
-    spent = sorted(zip(measured.names, measured.bought.tolist(), measured.spent.tolist(), strict=True), key=lambda s: -s[2])
+    spent = sorted(
+        zip(measured.names, measured.bought.tolist(), measured.spent.tolist(), strict=True), key=lambda s: -s[2]
+    )
     return {
         "model": str(output),
         "report": None if report is None else str(report),
@@ -267,7 +281,9 @@ def _as_json(
         "error_of_most_frequent_class": measured.free_error,
         "average_bill": measured.cost,
         "cost_of_everything": measured.costs.total,
-        "features": [{"feature": name, "bought": bought, "spent": money_} for name, bought, money_ in spent if bought > 0],
+        "features": [
+            {"feature": name, "bought": bought, "spent": money_} for name, bought, money_ in spent if bought > 0
+        ],
         "columns": [vars(fact) for fact in table.facts()],
         "seed": settings.seed,
     }

@@ -12,7 +12,6 @@ from frugalforest.cli.errors import Switches
 DATA_PANEL, OTHER_PANEL = "The table", "Other options"
 
 
-
 def _switch_debug(value: bool) -> bool:
     Switches.debug = value
     return value
@@ -36,7 +35,9 @@ Costs = Annotated[
 Separator = Annotated[
     str | None,
     typer.Option(
-        metavar="CHAR", help="What stands between columns of a text file; guessed if not given.", rich_help_panel=DATA_PANEL
+        metavar="CHAR",
+        help="What stands between columns of a text file; guessed if not given.",
+        rich_help_panel=DATA_PANEL,
     ),
 ]
 Missing = Annotated[

@@ -27,7 +27,8 @@ def predict(
         Path, typer.Option("--output", "-o", metavar="FILE", help="Where the answers go, by its name's end; -: stdout.")
     ] = Path("-"),
     target: Annotated[
-        str | None, typer.Option("--target", "-t", metavar="COL", help="The column with the truth, if known: prints the error.")
+        str | None,
+        typer.Option("--target", "-t", metavar="COL", help="The column with the truth, if known: prints the error."),
     ] = None,
     keep: Annotated[
         list[str] | None, typer.Option(metavar="COL", help="A column to copy to the answers, such as an id.")
@@ -60,7 +61,7 @@ def predict(
         raise Mistake("--json and the answers cannot both go to stdout; give --output a file.")
     classifier = load_model(model, jobs)
     table = TableFile(data, TextFormat(separator, missing or ()))
-    reader = _Reader(classifier, table, [*(keep or [])], target)
+    reader = Reader(classifier, table, [*(keep or [])], target)
     tally = _Tally()
     from frugalforest.cli.progress import progress
 
@@ -104,7 +105,7 @@ class _Tally:
         }
 
 
-class _Reader:
+class Reader:
     """Chunks of a table as a model reads them, and its answers to them."""
 
     def __init__(self, model: Any, table: TableFile, keep: list[str], target: str | None) -> None:
@@ -113,7 +114,9 @@ class _Reader:
         self._named = encoder.feature_names is not None
         unknown = [name for name in [*keep, *([target] if target else [])] if name not in table.columns]
         if unknown:
-            raise Mistake(f"{table.path} has no column {', '.join(map(repr, unknown))}; it has {', '.join(table.columns[:30])}.")
+            raise Mistake(
+                f"{table.path} has no column {', '.join(map(repr, unknown))}; it has {', '.join(table.columns[:30])}."
+            )
         self._features = self._columns_for(encoder)
         self._texts = [name for place, name in enumerate(self._features) if self._is_text(encoder, place, name)]
 
@@ -150,14 +153,19 @@ class _Reader:
         extra = [*self._keep, *([self._target] if self._target else [])]
         return self._table.chunks(self._features, self._texts, [name for name in extra if name not in self._features])
 
+    def rows(self, chunk: pa.Table) -> Any:
+        """The features of a chunk: by name, or as a matrix for a model that goes by position."""
+        import numpy as np
+
+        X = chunk.select(self._features)
+        return X if self._named else np.column_stack([column.to_numpy() for column in X.columns])
+
     def answer(self, chunk: pa.Table, *, with_features: bool, tally: _Tally) -> pa.Table:
         """Labels, probabilities, bills, and what was asked for besides."""
         import numpy as np
         import pyarrow as pa
 
-        model = self._model
-        X = chunk.select(self._features)
-        rows: Any = X if self._named else np.column_stack([column.to_numpy() for column in X.columns])
+        model, rows = self._model, self.rows(chunk)
         labels, bills = model.predict_with_cost(rows)
         columns: dict[str, Any] = {name: chunk[name] for name in self._keep}
         columns["prediction"] = pa.array(labels.tolist() if labels.dtype == object else labels)

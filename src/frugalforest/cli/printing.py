@@ -49,7 +49,9 @@ class Printer:
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), show_edge=False)
         for place, name in enumerate(columns):
             is_text = place < text_columns
-            table.add_column(Text(name), justify="left" if is_text else "right", overflow="fold" if is_text else "ellipsis")
+            table.add_column(
+                Text(name), justify="left" if is_text else "right", overflow="fold" if is_text else "ellipsis"
+            )
         for row in rows:
             table.add_row(*(Text(cell) for cell in row))
         self.console.print(table, soft_wrap=False)

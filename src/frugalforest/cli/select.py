@@ -24,13 +24,16 @@ def select(
     costs: options.Costs,
     budgets: Annotated[
         str | None,
-        typer.Option("--budgets", "--budget", "-b", metavar="B,B,...", help="What the panel may cost; several with commas."),
+        typer.Option(
+            "--budgets", "--budget", "-b", metavar="B,B,...", help="What the panel may cost; several with commas."
+        ),
     ] = None,
     selector: Annotated[
         str, typer.Option("--selector", "-s", metavar="NAME", help=f"{', '.join(SELECTORS)}.")
     ] = "shallow-trees",
     compare: Annotated[
-        bool, typer.Option("--compare", help="Compare all selectors by cross-validation, choices inside the training rows.")
+        bool,
+        typer.Option("--compare", help="Compare all selectors by cross-validation, choices inside the training rows."),
     ] = False,
     splits: Annotated[int, typer.Option(min=2, help="Parts of the cross-validation, for --compare.")] = 5,
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="The panels as .csv.")] = None,
@@ -135,7 +138,14 @@ def _compared(
             error, half = corrected_interval(np.array([row.error for row in rows]), found.test_share)
             cost, size = (float(np.mean([getattr(row, what) for row in rows])) for what in ("cost", "n_features"))
             lines.append(
-                {"budget": budget, "selector": names[short], "error": error, "half_interval": half, "cost": cost, "n_features": size}
+                {
+                    "budget": budget,
+                    "selector": names[short],
+                    "error": error,
+                    "half_interval": half,
+                    "cost": cost,
+                    "n_features": size,
+                }
             )
     return lines
 
@@ -143,14 +153,17 @@ def _compared(
 def _selectors(trees: int, seed: int, jobs: int) -> dict[str, Any]:
     from frugalforest.selection.compare import default_selectors
 
-    return {
-        name: selector.set_params(n_forest_trees=trees) for name, selector in default_selectors(jobs, seed).items()
-    }
+    return {name: selector.set_params(n_forest_trees=trees) for name, selector in default_selectors(jobs, seed).items()}
 
 
 def _show_panels(printer: Printer, found: list[dict[str, Any]]) -> None:
     rows = [
-        (money(p["budget"]), money(p["cost"]), percent(p["out_of_bag_error"]), ", ".join(map(str, p["features"])) or "(nothing)")
+        (
+            money(p["budget"]),
+            money(p["cost"]),
+            percent(p["out_of_bag_error"]),
+            ", ".join(map(str, p["features"])) or "(nothing)",
+        )
         for p in found
     ]
     printer.table(["budget", "cost", "error (out of bag)", "panel"], rows, text_columns=4)
@@ -158,7 +171,14 @@ def _show_panels(printer: Printer, found: list[dict[str, Any]]) -> None:
 
 def _show_comparison(printer: Printer, found: list[dict[str, Any]]) -> None:
     rows = [
-        (money(p["budget"]), p["selector"], percent(p["error"]), f"± {100 * p['half_interval']:.1f}", money(p["cost"]), f"{p['n_features']:.1f}")
+        (
+            money(p["budget"]),
+            p["selector"],
+            percent(p["error"]),
+            f"± {100 * p['half_interval']:.1f}",
+            money(p["cost"]),
+            f"{p['n_features']:.1f}",
+        )
         for p in sorted(found, key=lambda line: (line["budget"], line["error"]))
     ]
     printer.table(["budget", "selector", "error", "95 %", "cost", "features"], rows, text_columns=2)

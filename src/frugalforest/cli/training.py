@@ -118,7 +118,9 @@ def load_training_data(path: Path, target: str, costs_path: Path, wishes: TableW
     labelled = table.filter(table[target].is_valid())
     y = _labels(path, target, labelled[target])
     if len(labelled) < FEWEST_ROWS:
-        raise Mistake(f"{path} has {counted(len(labelled), 'row')} with a {target}; {FEWEST_ROWS} are the least to learn from.")
+        raise Mistake(
+            f"{path} has {counted(len(labelled), 'row')} with a {target}; {FEWEST_ROWS} are the least to learn from."
+        )
     X = _typed(file, labelled.select(features), wishes)
     return TrainingData(path, target, X, y, costs, len(table) - len(labelled))
 
@@ -190,14 +192,18 @@ def _typed(file: TableFile, X: pa.Table, wishes: TableWishes) -> pa.Table:
         )
     for place, field in enumerate(X.schema):
         column = X.column(place)
-        is_amount = pa.types.is_integer(field.type) or pa.types.is_floating(field.type) or pa.types.is_decimal(field.type)
+        is_amount = (
+            pa.types.is_integer(field.type) or pa.types.is_floating(field.type) or pa.types.is_decimal(field.type)
+        )
         if field.name not in wishes.categorical and (is_amount or pa.types.is_null(field.type)):
             X = X.set_column(place, field.name, column.cast(pa.float64()))
             continue
         try:
             column = plain_text(column)
         except pa.ArrowNotImplementedError:
-            raise Mistake(f"{file.path}: column {field.name!r} is of type {field.type}; expected numbers or text.") from None
+            raise Mistake(
+                f"{file.path}: column {field.name!r} is of type {field.type}; expected numbers or text."
+            ) from None
         if field.name not in wishes.categorical:
             _refuse_slips(file, field.name, column)
         X = X.set_column(place, field.name, column)

@@ -60,7 +60,9 @@ def separator_of(path: Path, first_line: str, wanted: str | None) -> str:
     likely, n = counts.most_common(1)[0]
     if wanted is not None:
         if len(wanted.encode()) != 1:
-            raise Mistake(f"--separator is {wanted!r}; give one character. For a tab, in most shells: --separator $'\\t'.")
+            raise Mistake(
+                f"--separator is {wanted!r}; give one character. For a tab, in most shells: --separator $'\\t'."
+            )
         if wanted not in first_line and n > 0:
             raise Mistake(
                 f"{path} has one column only if split at {wanted!r}: {first_line[:60]!r}. Its columns seem to be "

@@ -43,7 +43,9 @@ class TableFile:
         names = self._read_names()
         twice = [name for name, n in Counter(names).items() if n > 1]
         if twice:
-            raise Mistake(f"{self.path} has several columns called {', '.join(map(repr, twice))}; rename or remove them.")
+            raise Mistake(
+                f"{self.path} has several columns called {', '.join(map(repr, twice))}; rename or remove them."
+            )
         return names
 
     @cached_property
@@ -111,7 +113,9 @@ class TableFile:
 
         with self._open() as file:
             limited: Any = _Limited(file, self.path) if self._is_packed else file
-            return csv.read_csv(limited, csv.ReadOptions(use_threads=use_threads), self._parsing(), self._converting(types))
+            return csv.read_csv(
+                limited, csv.ReadOptions(use_threads=use_threads), self._parsing(), self._converting(types)
+            )
 
     def _text_chunks(self, columns: list[str], as_text: Sequence[str], as_is: Sequence[str]) -> Iterator[Chunk]:
         import pyarrow as pa
@@ -260,7 +264,9 @@ class TableFile:
                     raise text_for_number(self.path, name, str(value), None, n_before + row + 1) from None
             raise
         except pa.ArrowNotImplementedError:
-            raise Mistake(f"{self.path}: column {name!r} is of type {column.type}, where numbers are expected.") from None
+            raise Mistake(
+                f"{self.path}: column {name!r} is of type {column.type}, where numbers are expected."
+            ) from None
 
     def _guarded(self) -> Any:
         return _arrow_errors(self.path)
@@ -320,7 +326,9 @@ class _arrow_errors:
 
         if isinstance(error, pa.ArrowException | OSError | EOFError):
             said = str(error).splitlines()[0]
-            raise Mistake(f"{self._path} cannot be read; is it damaged, or of another format? Arrow says: {said}") from error
+            raise Mistake(
+                f"{self._path} cannot be read; is it damaged, or of another format? Arrow says: {said}"
+            ) from error
 
 
 def _exhaust(chunks: Iterator[Any]) -> None:
