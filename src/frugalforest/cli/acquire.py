@@ -204,7 +204,7 @@ class _Session:
         width = max(len(label) for label, _ in shown)
         for label, probability in shown:
             bar = "█" * round(BAR * probability)
-            self._printer.line(f"  {label:<{width}} {100 * probability:5.1f} % {bar}")
+            self._printer.line(f"  {label:<{width}} {100 * probability:5.1f}% {bar}")
         state = "" if self._run.is_over else f", probably about {money(self._run.expected_cost())} to go"
         self._printer.line(f"  spent {money(self._run.spent)}{state}")
 
@@ -251,4 +251,4 @@ class _Session:
 
 def _odds(step: Any) -> str:
     likeliest = sorted(step.probabilities.items(), key=lambda pair: -pair[1])[:2]
-    return ", ".join(f"{label} {100 * p:.0f} %" for label, p in likeliest)
+    return ", ".join(f"{label} {100 * p:.0f}%" for label, p in likeliest)

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
 from sklearn.model_selection import StratifiedKFold
 
 from frugalforest.cli.errors import Mistake

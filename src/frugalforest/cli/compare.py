@@ -52,7 +52,7 @@ def compare(
     """Methods at several budgets, measured on rows that they have not seen.
 
     Repeated cross-validation. Everything that a method chooses (sizes, trade-offs, panels), it chooses inside the
-    training part of each split; `auto` chooses the method there, too. Intervals are 95 %, corrected for training rows
+    training part of each split; `auto` chooses the method there, too. Intervals are 95%, corrected for training rows
     that splits share.
 
     [b]Examples[/b]
@@ -116,7 +116,7 @@ def _show(
         here = sorted((s for s in summaries if s.budget == budget), key=lambda s: (not s.is_within, s.error))
         printer.heading(f"Budget {money(budget)}")
         rows = [(s.method, percent(s.error), f"± {100 * s.half:.1f}", money(s.cost), _remark(s)) for s in here]
-        printer.table(["method", "error", "95 %", "average bill", ""], rows)
+        printer.table(["method", "error", "95%", "average bill", ""], rows)
     printer.line()
 
 

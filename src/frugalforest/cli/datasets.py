@@ -75,9 +75,7 @@ def _list(printer: Printer, folder: Path | None) -> None:
     if rows:
         printer.table(["name", "prices"], rows, text_columns=2)
     else:
-        printer.line(
-            f"nothing. Put NAME.npz there, or set FRUGALFOREST_DATA to the folder that holds {'it' if rows else 'some'}."
-        )
+        printer.line("nothing. Put NAME.npz there, or set FRUGALFOREST_DATA to the folder that holds some.")
     printer.json(
         {"folder": str(place), "datasets": [BUILT_IN, *names], "with_prices": [BUILT_IN, *(n for n, c in rows if c)]}
     )

@@ -36,7 +36,7 @@ class Summary:
     budget: float
     cost: float
     error: float
-    half: float  # half the width of the 95 % interval of the error; NaN for one split
+    half: float  # half the width of the 95% interval of the error; NaN for one split
     is_best: bool  # least error of those whose bill is within the budget
 
     @property
@@ -80,7 +80,7 @@ def measure(
     split: int = 0,
     on_step: OnStep = lambda done, now: None,
 ) -> list[Outcome]:
-    """Fit each method for all budgets on some rows, and measure it on others; whatever it chooses, it chooses inside."""
+    """Fit each method for all budgets on some rows, and measure it on others; what it chooses, it chooses inside."""
     outcomes = []
     for place, method in enumerate(methods):
         on_step(place, f"{method.name}, split {split + 1}")

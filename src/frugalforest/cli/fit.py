@@ -155,12 +155,11 @@ def _show_table(printer: Printer, table: TrainingData) -> None:
         for name, group in table.costs.groups.items():
             printer.line(f"Group {name}: {money(group.cost)} once for {shortened(group.members)}; in each price above.")
     printer.line()
-    n_classes = [f"{label} ({share:.0%})" for label, share in _class_shares(table)]
-    printer.line(f"Target {table.target}: {shortened(n_classes, 10)}.")
+    printer.line(f"Target {table.target}: {shortened(_class_shares(table), 10)}.")
 
 
-def _class_shares(table: TrainingData) -> list[tuple[Any, float]]:
-    return [(label, float((table.y == label).mean())) for label in table.classes.tolist()]
+def _class_shares(table: TrainingData) -> list[str]:
+    return [f"{label} ({(table.y == label).mean():.0%})" for label in table.classes.tolist()]
 
 
 def _show_choice(printer: Printer, choice: Choice | None, chosen: Method) -> None:
@@ -189,7 +188,7 @@ def _show_model(printer: Printer, measured: Measured, settings: Settings, chosen
     saved = f", {measured.cost / total:.0%} of it" if total > 0 else ""
     printer.facts(
         [
-            ("error", f"{percent(measured.error)} (95 % interval {percent(low)} to {percent(high)})"),
+            ("error", f"{percent(measured.error)} (95% interval {percent(low)} to {percent(high)})"),
             ("error of the most frequent class", f"{percent(measured.free_error)}, for nothing"),
             (
                 "average bill",
@@ -227,7 +226,7 @@ def _write_report(
 
     facts = {
         "Table": f"{table.source.name}: {len(table):,} rows, {len(measured.names)} features",
-        "Target": f"{table.target}: {shortened([f'{label} ({share:.0%})' for label, share in _class_shares(table)], 10)}",
+        "Target": f"{table.target}: {shortened(_class_shares(table), 10)}",
         "Prices": f"{money(table.costs.total)} for everything; {counted(len(table.costs.group_names), 'group')}",
         "Split": f"{len(learn):,} rows to learn from, {len(test):,} for the test",
         "Method": chosen.name + ("" if choice is None else f", chosen among {len(choice.trials)} on validation rows"),

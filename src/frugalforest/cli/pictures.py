@@ -28,7 +28,7 @@ def require_picture(path: Path, *, or_csv: bool = True) -> None:
             import matplotlib  # noqa: F401
         except ImportError:
             raise Mistake(
-                'drawing needs matplotlib, which is not installed; run: pip install "frugalforest[plot]", or write .csv.'
+                'drawing needs matplotlib, which is not installed: pip install "frugalforest[plot]". Or write .csv.'
             ) from None
 
 

@@ -127,7 +127,7 @@ class Reader:
             missing = [name for name in needed if name not in self._table.columns]
             if missing:
                 raise Mistake(
-                    f"{self._table.path} lacks {counted(len(missing), 'column')} of the {len(needed)} that the model reads: "
+                    f"{self._table.path} lacks {len(missing)} of the {len(needed)} columns that the model reads: "
                     f"{', '.join(missing)}. Add them; a column without any value will do."
                 )
             return [name for name in encoder.feature_names if name in self._table.columns]

@@ -69,7 +69,7 @@ def money(amount: float) -> str:
 
 def percent(share: float) -> str:
     """A share with one decimal."""
-    return "" if math.isnan(share) else f"{100 * share:.1f} %"
+    return "" if math.isnan(share) else f"{100 * share:.1f}%"
 
 
 def counted(n: int, noun: str, plural: str | None = None) -> str:

@@ -181,5 +181,5 @@ def _show_comparison(printer: Printer, found: list[dict[str, Any]]) -> None:
         )
         for p in sorted(found, key=lambda line: (line["budget"], line["error"]))
     ]
-    printer.table(["budget", "selector", "error", "95 %", "cost", "features"], rows, text_columns=2)
+    printer.table(["budget", "selector", "error", "95%", "cost", "features"], rows, text_columns=2)
     printer.line("pick: the selector of least out-of-bag error on the training rows of each split.")

@@ -171,8 +171,8 @@ def _labels(path: Path, target: str, column: Any) -> NDArray[Any]:
         if n_distinct > MOST_CLASSES or any("." in value for value in column.unique().to_pylist()):
             raise Mistake(
                 f"{path}: the target {target!r} has {n_distinct:,} different values such as "
-                f"{shortened(column.unique().to_pylist(), 3)}; expected classes, at most {MOST_CLASSES}. Amounts have to "
-                "be cut into classes first."
+                f"{shortened(column.unique().to_pylist(), 3)}; expected classes, at most {MOST_CLASSES}. Cut "
+                "amounts into classes first."
             )
         return np.array([int(value) for value in column.to_pylist()])
     if pa.types.is_integer(column.type):

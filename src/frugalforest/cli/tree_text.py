@@ -53,7 +53,7 @@ def _question(model: Any, node: Node) -> str:
 def _answer(node: Node, labels: list[str]) -> str:
     counts = node.counts or ()
     total = sum(counts)
-    shares = [f"{label} {100 * count / total:.0f} %" for label, count in zip(labels, counts, strict=True) if count > 0]
+    shares = [f"{label} {100 * count / total:.0f}%" for label, count in zip(labels, counts, strict=True) if count > 0]
     return f"{', '.join(shares)}  ({total:g} rows)" if total else "no rows"
 
 

@@ -10,7 +10,7 @@ from frugalforest.report.curve_figure import axis_limit, draw_axes
 from frugalforest.report.measuring import Measured
 from frugalforest.report.svg import Drawing, Scale, figure, short
 
-MOST_BARS = 24
+N_BARS = 24
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ def bills_figure(measured: Measured, budget: float | None) -> BillsFigure:
     """Bars of equal width from 0 to the largest bill."""
     bills = measured.bills
     end = float(bills.max()) or 1.0
-    counts, edges = np.histogram(bills, bins=min(MOST_BARS, max(4, len(np.unique(bills)) * 2)), range=(0, 1.0001 * end))
+    counts, edges = np.histogram(bills, bins=N_BARS, range=(0, 1.0001 * end))
     shares = counts / len(bills)
     bars = tuple(zip(edges[:-1].tolist(), edges[1:].tolist(), shares.tolist(), strict=True))
     return BillsFigure(bars, measured.cost, float(bills.max()), budget, measured.costs.total)
@@ -38,8 +38,8 @@ def draw_bills_figure(data: BillsFigure) -> str:
     """The figure as SVG."""
     often = max(data.bars, key=lambda bar: bar[2])
     description = (
-        f"A histogram of the bills of the test rows. They average {data.mean:.2f}; the largest is {data.largest:.2f}. Most "
-        f"frequent are bills from {often[0]:.2f} to {often[1]:.2f}, with {often[2]:.0%} of the rows."
+        f"A histogram of the bills of the test rows. They average {data.mean:.2f}; the largest is {data.largest:.2f}. "
+        f"Most frequent are bills from {often[0]:.2f} to {often[1]:.2f}, with {often[2]:.0%} of the rows."
     )
     return figure("bills", "Distribution of bills", description, lambda width: _draw(data, width))
 
@@ -56,10 +56,17 @@ def _draw(data: BillsFigure, width: float) -> Drawing:
         if share > 0:
             tip = f"{low:.2f} to {high:.2f}: {share:.1%} of the rows"
             drawing.rect(x(low) + 1, y(share), max(2.0, x(high) - x(low) - 2), y.start - y(share), "bar", tip)
-    for amount, name, row in ((data.mean, "average", 0), (data.budget, "budget", 1), (data.total_cost, "everything", 0)):
-        if amount is not None and amount <= x.high:
-            drawing.line(x(amount), y.start, x(amount), y.end - 2 - 13 * row, "mark")
-            at_left = x(amount) > (x.start + x.end) / 2
-            text = f"{name} {short(round(amount, 2))}"
-            drawing.text(x(amount) + (-5 if at_left else 5), y.end - 4 - 13 * row, text, "soft", "end" if at_left else "start")
+    _mark(drawing, "average", data.mean, x, y, y.end - 4)
+    _mark(drawing, "budget", data.budget, x, y, y.end - 17)
+    _mark(drawing, "everything", data.total_cost, x, y, y.end - 4)
     return drawing
+
+
+def _mark(drawing: Drawing, name: str, amount: float | None, x: Scale, y: Scale, level: float) -> None:
+    """A line at an amount, with its name at a level above the bars."""
+    if amount is None or amount > x.high:
+        return
+    drawing.line(x(amount), y.start, x(amount), level + 2, "mark")
+    at_left = x(amount) > (x.start + x.end) / 2
+    place, anchor = (x(amount) - 5, "end") if at_left else (x(amount) + 5, "start")
+    drawing.text(place, level, f"{name} {short(round(amount, 2))}", "soft", anchor)

@@ -26,8 +26,8 @@ def compare_page(
     parts = [
         section(
             "Error against money",
-            "A point for each budget, with its 95 % interval; on rows that were left out.",
-            _figure(lines, free_error) + key([line.name for line in lines], [f"c{_colour(i)}" for i in range(len(lines))]),
+            "A point for each budget, with its 95% interval; on rows that were left out.",
+            _figure(lines, free_error) + _key(lines),
         )
     ]
     parts += [_budget_section(budget, [s for s in summaries if s.budget == budget]) for budget in budgets]
@@ -44,6 +44,10 @@ def compare_page(
     return page(title, _lead(best), numbers, parts, __version__)
 
 
+def _key(lines: Sequence[MethodLine]) -> str:
+    return key([line.name for line in lines], [f"c{_colour(place)}" for place in range(len(lines))])
+
+
 def _lead(best: Sequence[Any]) -> str:
     said = "; ".join(f"<b>{escape(s.method)}</b> with a budget of {s.budget:,.2f} ({s.error:.1%})" for s in best)
     return f"Least error within the budget: {said}." if said else "No method stays within these budgets."
@@ -56,22 +60,20 @@ def _budget_section(budget: float, summaries: Sequence[Any]) -> str:
             summary.method,
             f"{summary.error:.1%}",
             "" if np.isnan(summary.half) else f"± {100 * summary.half:.1f}",
-            f"{summary.cost:,.2f}",
-            "" if summary.is_within else "above the budget",
+            f"{summary.cost:,.2f}" + ("" if summary.is_within else " (over)"),
         )
         for summary in ordered
     ]
     best = next((place for place, summary in enumerate(ordered) if summary.is_best), None)
-    return section(
-        f"Budget {budget:,.2f}", "", table(["method", "error", "95 %", "average bill", ""], rows, best=best)
-    )
+    return section(f"Budget {budget:,.2f}", "", table(["method", "error", "95%", "average bill"], rows, best=best))
 
 
 def _figure(lines: Sequence[MethodLine], free_error: float) -> str:
     cheapest = min(lines, key=lambda line: float(line.error.min()))
     description = (
-        f"Average bill from left to right, error from bottom to top, a line for each of {len(lines)} methods. The least "
-        f"error is {cheapest.error.min():.1%}, by {cheapest.name}; the most frequent class is wrong for {free_error:.1%}."
+        f"Average bill from left to right, error from bottom to top, a line for each of {len(lines)} methods. The "
+        f"least error is {cheapest.error.min():.1%}, by {cheapest.name}; the most frequent class is wrong for "
+        f"{free_error:.1%}."
     )
     return figure("methods", "Error against average bill", description, lambda width: _draw(lines, free_error, width))
 
@@ -89,7 +91,7 @@ def _draw(lines: Sequence[MethodLine], free_error: float, width: float) -> Drawi
         width - 14,
         by_ratio,
     )
-    highest = max(float(np.nanmax(np.concatenate([line.error + np.nan_to_num(line.half) for line in lines]))), free_error)
+    highest = max([free_error, *(float((line.error + np.nan_to_num(line.half)).max()) for line in lines)])
     y = Scale(0, 1.06 * highest or 1.0, height - 44, 14)
     draw_axes(drawing, x, y, "average bill per row" + (" (each step a multiple)" if by_ratio else ""), percent_y=True)
     drawing.line(x.start, y(free_error), x.end, y(free_error), "mark dashed")

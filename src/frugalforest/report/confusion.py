@@ -31,15 +31,17 @@ def confusion_table(measured: Measured) -> str:
     rows = []
     for i, name in enumerate(names):
         total = max(1, int(counts[i].sum()))
-        cells = "".join(
-            f'<td class="{"hit" if i == j else "miss"}" style="--share: {n / total:.3f}">{n}<small>{n / total:.0%}</small></td>'
-            for j, n in enumerate(counts[i].tolist())
-        )
+        cells = "".join(_cell(n, n / total, is_hit=i == j) for j, n in enumerate(counts[i].tolist()))
         rows.append(f'<tr><th scope="row">is {escape(name)}</th>{cells}</tr>')
     return (
         f'<div class="scroll"><table class="confusion"><thead><tr><td style="border: 0"></td>{head}</tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table></div>"
     )
+
+
+def _cell(n: int, share: float, *, is_hit: bool) -> str:
+    kind = "hit" if is_hit else "miss"
+    return f'<td class="{kind}" style="--share: {share:.3f}">{n}<small>{share:.0%}</small></td>'
 
 
 def _most_frequent(counts: NDArray[np.int64], names: list[str]) -> str:

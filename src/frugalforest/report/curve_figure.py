@@ -10,7 +10,7 @@ import numpy as np
 
 from frugalforest.evaluation import cost_curve
 from frugalforest.report.measuring import Measured
-from frugalforest.report.svg import LETTER, Drawing, Scale, figure, polyline, short
+from frugalforest.report.svg import Drawing, Names, Scale, figure, polyline, short
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,12 @@ class CurveFigure:
 
 
 def curve_figure(
-    model: Any, measured: Measured, X: Any, trials: Sequence[tuple[str, float, float]], method: str, budget: float | None
+    model: Any,
+    measured: Measured,
+    X: Any,
+    trials: Sequence[tuple[str, float, float]],
+    method: str,
+    budget: float | None,
 ) -> CurveFigure:
     """The sizes of the model measured on the test rows, where it has several, and what else was tried."""
     steps: list[tuple[float, float]] = []
@@ -43,8 +48,8 @@ def draw_curve_figure(data: CurveFigure) -> str:
     """The figure as SVG."""
     cost, error = data.chosen
     description = (
-        f"Average bill from left to right, error from bottom to top. The chosen model costs {cost:.2f} and is wrong for "
-        f"{error:.1%} of the rows; answering with the most frequent class costs nothing and is wrong for "
+        f"Average bill from left to right, error from bottom to top. The chosen model costs {cost:.2f} and is wrong "
+        f"for {error:.1%} of the rows; answering with the most frequent class costs nothing and is wrong for "
         f"{data.free_error:.1%}. {len(data.steps)} sizes of the model and {len(data.trials)} other methods are shown."
     )
     return figure("curve", "Error against average bill", description, lambda width: _draw(data, width))
@@ -53,9 +58,11 @@ def draw_curve_figure(data: CurveFigure) -> str:
 def _draw(data: CurveFigure, width: float) -> Drawing:
     height = 320.0 if width > 400 else 290.0
     drawing = Drawing(width, height)
-    costs = [cost for cost, _ in data.steps] + [cost for _, cost, _ in data.trials] + [data.chosen[0]]
-    errors = [error for _, error in data.steps] + [error for *_, error in data.trials] + [data.chosen[1], data.free_error]
-    end = max([*costs, *([data.budget] if data.budget is not None and data.budget < 3 * max(costs) else [])])
+    points = [*data.steps, *((cost, error) for _, cost, error in data.trials), data.chosen, (0.0, data.free_error)]
+    costs, errors = zip(*points, strict=True)
+    end = max(costs)
+    if data.budget is not None and data.budget < 3 * end:
+        end = max(end, data.budget)
     x = Scale(0, 1.12 * end or 1.0, 46, width - 14)
     y = Scale(0, 1.12 * max(errors) or 1.0, height - 44, 16)
     draw_axes(drawing, x, y, "average bill per row", percent_y=True)
@@ -81,31 +88,25 @@ def _draw_steps(drawing: Drawing, data: CurveFigure, x: Scale, y: Scale) -> None
 
 def _draw_points(drawing: Drawing, data: CurveFigure, x: Scale, y: Scale) -> None:
     """Other methods as rings, the chosen model as a disc; names where there is room for them."""
-    taken: list[tuple[float, float, float]] = []
-    chosen = ("this model", *data.chosen)
-    for name, cost, error in [chosen, *data.trials]:
-        is_chosen = name == chosen[0]
-        kind = "dot strong" if is_chosen else "ring"
-        drawing.circle(x(cost), y(error), 6 if is_chosen else 4.5, kind, f"{name}: {cost:.2f}, {error:.1%} wrong")
-        length = LETTER * len(name)
-        at_left = x(cost) + 10 + length > x.end
-        left = x(cost) - 10 - length if at_left else x(cost) + 10
-        top = y(error) + 4
-        if left > x.start and all(abs(top - t) > 13 or left > r or left + length < b for b, r, t in taken):
-            drawing.text(left + length if at_left else left, top, name, "bold" if is_chosen else "soft", "end" if at_left else "start")
-            taken.append((left, left + length, top))
+    names = Names(drawing, x)
+    cost, error = data.chosen
+    drawing.circle(x(cost), y(error), 6, "dot strong", f"this model: {cost:.2f}, {error:.1%} wrong")
+    names.write("this model", x(cost), y(error) - 12, 8, "bold")
+    for name, cost, error in data.trials:
+        drawing.circle(x(cost), y(error), 4.5, "ring", f"{name}: {cost:.2f}, {error:.1%} wrong")
+        names.write(name, x(cost), y(error), 10)
 
 
 def draw_axes(drawing: Drawing, x: Scale, y: Scale, label: str, *, percent_y: bool, percent_x: bool = False) -> None:
     """Lines and amounts for both axes; what the vertical one means, the caption says."""
     for tick in y.ticks(4):
         drawing.line(x.start, y(tick), x.end, y(tick), "grid")
-        text = f"{100 * tick:g} %" if percent_y else short(tick)
+        text = f"{100 * tick:g}%" if percent_y else short(tick)
         drawing.text(x.start - 7, y(tick) + 4, text, "tick", "end")
     drawing.line(x.start, y.start, x.end, y.start, "axis")
     for tick in x.ticks(5 if x.end - x.start > 400 else 4):
         drawing.line(x(tick), y.start, x(tick), y.start + 4, "axis")
-        drawing.text(x(tick), y.start + 17, f"{100 * tick:g} %" if percent_x else short(tick), "tick", "middle")
+        drawing.text(x(tick), y.start + 17, f"{100 * tick:g}%" if percent_x else short(tick), "tick", "middle")
     drawing.text((x.start + x.end) / 2, y.start + 36, label, "label", "middle")
 
 

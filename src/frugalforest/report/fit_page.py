@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
+import numpy as np
+
 from frugalforest import __version__
 from frugalforest.report.bills_figure import bills_figure, draw_bills_figure
 from frugalforest.report.calibration_figure import calibration_figure, draw_calibration_figure
 from frugalforest.report.confusion import confusion_table
-from frugalforest.report.curve_figure import curve_figure, draw_curve_figure
+from frugalforest.report.curve_figure import CurveFigure, curve_figure, draw_curve_figure
 from frugalforest.report.flow_figure import MORE, OTHERS, FlowFigure, draw_flow_figure, flow_figure, purchases_of
 from frugalforest.report.measuring import Measured
 from frugalforest.report.page import code, facts, key, page, pair, section, table
@@ -33,13 +35,9 @@ def fit_page(
     seed: int,
 ) -> str:
     """The whole page about a fitted model; X: the test rows, an Arrow table; trials: method, bill, error."""
+    curve = curve_figure(model, measured, X, trials, method, budget)
     parts = [
-        section(
-            "What does a better answer cost?",
-            "Error against average bill, on the test rows. The line is this model in other sizes, as validation chose them; "
-            "rings are other methods on validation rows.",
-            draw_curve_figure(curve_figure(model, measured, X, trials, method, budget)),
-        ),
+        section("What does a better answer cost?", _said_of_curve(curve), draw_curve_figure(curve)),
         section("Who pays what", _said_of_bills(measured), draw_bills_figure(bills_figure(measured, budget))),
     ]
     if measured.bought.any():
@@ -86,23 +84,31 @@ def _numbers(measured: Measured, budget: float | None) -> list[tuple[str, str, s
     low, high = measured.error_interval
     saved = 1 - measured.cost / measured.costs.total if measured.costs.total > 0 else 0.0
     return [
-        ("Error", f"{measured.error:.1%}", f"95 %: {low:.1%} to {high:.1%}"),
+        ("Error", f"{measured.error:.1%}", f"95%: {low:.1%} to {high:.1%}"),
         ("Average bill", f"{measured.cost:,.2f}", "no budget" if budget is None else f"budget {budget:,.2f}"),
         ("Everything costs", f"{measured.costs.total:,.2f}", f"{saved:.0%} saved"),
         ("Most frequent class", f"{measured.free_error:.1%}", "wrong, for nothing"),
     ]
 
 
+def _said_of_curve(curve: CurveFigure) -> str:
+    line = " The line is this model in other sizes, as validation chose them." if curve.steps else ""
+    rings = " Rings are other methods that were tried, on validation rows." if curve.trials else ""
+    return f"Error against average bill, on the test rows.{line}{rings}"
+
+
 def _said_of_bills(measured: Measured) -> str:
     low, high = float(measured.bills.min()), float(measured.bills.max())
     if low == high:
         return f"Every row pays the same: {low:,.2f}."
-    return f"Easy rows are cheap, doubtful ones are dear: bills go from {low:,.2f} to {high:,.2f}."
+    middle = float(np.median(measured.bills))
+    return f"Bills go from {low:,.2f} to {high:,.2f}; half of the rows pay at most {middle:,.2f}."
 
 
 _SAID_OF_VALUES = (
-    "Worth: how much probability of the truth is lost when a feature's values are shuffled among the rows. Up and to the left "
-    "is good value; the larger the dot, the more rows buy it. The price is that of a feature bought first, with its groups."
+    "Worth: how much probability of the truth is lost when a feature's values are shuffled among the rows. Up and to the "
+    "left is good value; the larger the dot, the more rows buy it. The price is that of a feature bought first, with its "
+    "groups."
 )
 
 
@@ -140,5 +146,6 @@ def _usage(model_file: str) -> str:
         f"import frugalforest as ff\n\nmodel = ff.load({model_file!r})\n"
         "label, bill = model.predict_with_cost(table)  # a pandas, polars or Arrow table\n"
         "run = model.start()  # or one feature at a time\n\n"
-        f"# in a terminal\nfrugalforest predict {model_file} table.csv -o answers.csv\nfrugalforest acquire {model_file}"
+        f"# in a terminal\nfrugalforest predict {model_file} table.csv -o answers.csv\n"
+        f"frugalforest acquire {model_file}"
     )

@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from frugalforest.report.svg import Drawing, band, figure, fitted
 MOST_ROWS, MOST_SECONDS = 300, 20.0
 MOST_NAMES = 7  # features with a colour and a place of their own in a step
 MOST_STEPS = 12
+BAR, LAST_NAME = 10.0, 58.0  # width of a node, and of the names behind the last ones
 DONE, OTHERS, MORE = "done", "others", "more"
 
 Node = tuple[int, str]  # step, name
@@ -60,7 +62,7 @@ def flow_figure(orders: Sequence[Sequence[str]], n_rows: int) -> FlowFigure:
         nodes = [(step, name) for step, name in enumerate(shown)]
         nodes.append((len(shown), DONE if len(order) <= n_steps else MORE))
         counts.update(nodes)
-        links.update(zip(nodes, nodes[1:], strict=False))
+        links.update(pairwise(nodes))
     return FlowFigure(n_rows, len(orders), dict(counts), dict(links), names, n_steps)
 
 
@@ -76,33 +78,35 @@ def draw_flow_figure(data: FlowFigure) -> str:
 
 
 def _draw(data: FlowFigure, width: float) -> Drawing:
-    most = 7 if width > 400 else 4
-    shown = _cut(data, most - 1)
-    n_columns = shown.n_steps + 1
-    height = 330.0
-    drawing = Drawing(width, height)
-    bar = 10.0
-    room = (width - bar - 58) / max(1, n_columns - 1)
-    places = _places(shown, height - 34)
+    shown = _cut(data, 7 if width > 400 else 3)
+    drawing = Drawing(width, 330.0)
+    room = (width - BAR - LAST_NAME) / max(1, shown.n_steps)
+    places = _places(shown, drawing.height - 34)
     for step in range(shown.n_steps):
         drawing.text(step * room, 12, _ordinal(step), "tick")
-    used: dict[tuple[Node, str], float] = {}
-    for (source, sink), n in sorted(shown.links.items(), key=lambda item: (item[0][0][0], *map(_order(shown), item[0]))):
-        thick = places[source][1] * n / shown.counts[source]
-        top1 = places[source][0] + used.get((source, "out"), 0.0)
-        top2 = places[sink][0] + used.get((sink, "in"), 0.0)
-        used[(source, "out")] = used.get((source, "out"), 0.0) + thick
-        used[(sink, "in")] = used.get((sink, "in"), 0.0) + thick
-        commands = band(source[0] * room + bar, top1, sink[0] * room, top2, thick)
-        tip = f"{source[1]}, then {sink[1]}: {n / data.n_played:.0%} of the rows"
-        drawing.path(commands, f"flow {_colour(source[1], shown)}", tip)
+    _draw_links(drawing, shown, places, room)
     for node, (top, thick) in places.items():
-        share = shown.counts[node] / data.n_played
-        drawing.rect(node[0] * room, top, bar, max(thick, 1.5), f"node {_colour(node[1], shown)}", f"{node[1]}: {share:.0%}")
+        tip = f"{node[1]}: {shown.counts[node] / data.n_played:.0%}"
+        drawing.rect(node[0] * room, top, BAR, max(thick, 1.5), _colour(node[1], shown), tip)
+    for node, (top, thick) in places.items():
+        space = room - BAR - 8 if node[0] < shown.n_steps else LAST_NAME - 8
         if thick > 9:
-            space = room - bar - 8 if node[0] < n_columns - 1 else 48
-            drawing.text(node[0] * room + bar + 4, top + thick / 2 + 4, fitted(node[1], space), "soft")
+            drawing.text(node[0] * room + BAR + 4, top + thick / 2 + 4, fitted(node[1], space), "soft")
     return drawing
+
+
+def _draw_links(drawing: Drawing, data: FlowFigure, places: dict[Node, tuple[float, float]], room: float) -> None:
+    """Bands between the nodes; each leaves and arrives below the ones before it."""
+    order = _order(data)
+    left, right = {node: top for node, (top, _) in places.items()}, {node: top for node, (top, _) in places.items()}
+    for source, sink in sorted(data.links, key=lambda link: (link[0][0], order(link[0]), order(link[1]))):
+        n = data.links[(source, sink)]
+        thick = places[source][1] * n / data.counts[source]
+        commands = band(source[0] * room + BAR, left[source], sink[0] * room, right[sink], thick)
+        tip = f"{source[1]}, then {sink[1]}: {n / data.n_played:.0%} of the rows"
+        drawing.path(commands, f"flow {_colour(source[1], data)}", tip)
+        left[source] += thick
+        right[sink] += thick
 
 
 def _cut(data: FlowFigure, most_steps: int) -> FlowFigure:

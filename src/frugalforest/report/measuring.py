@@ -53,7 +53,7 @@ class Measured:
 
     @property
     def error_interval(self) -> tuple[float, float]:
-        """Where the error is with 95 % certainty (Wilson's interval for a share)."""
+        """Where the error is with 95% certainty (Wilson's interval for a share)."""
         return wilson_interval(int(np.sum(self.labels != self.y)), len(self.y))
 
     @property

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
-
-from frugalforest.report.style import STYLE
+from importlib.resources import files
 
 # No script, font or picture may be loaded or run, whatever a column of the table is called.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
@@ -13,6 +12,7 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-a
 
 def page(title: str, lead: str, numbers: Sequence[tuple[str, str, str]], parts: Iterable[str], version: str) -> str:
     """A whole document; lead and parts are HTML, the rest is text."""
+    style = files("frugalforest.report").joinpath("page.css").read_text(encoding="utf-8")
     cards = "".join(
         f"<div><dt>{escape(what)}</dt><dd>{escape(value)}<small>{escape(note)}</small></dd></div>"
         for what, value, note in numbers
@@ -22,7 +22,7 @@ def page(title: str, lead: str, numbers: Sequence[tuple[str, str, str]], parts: 
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="robots" content="noindex">\n<link rel="icon" href="data:,">\n'
-        f"<title>{escape(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
+        f"<title>{escape(title)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n"
         f'<header><h1>{escape(title)}</h1><p class="lead">{lead}</p><dl class="numbers">{cards}</dl></header>\n'
         f"<main>\n{chr(10).join(parts)}\n</main>\n"
         f"<footer>Written by frugalforest {escape(version)}. This page needs no network and runs no scripts.</footer>\n"

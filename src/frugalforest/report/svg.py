@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from html import escape
 
 WIDE, NARROW = 680, 340  # of a figure on a desk, and on a phone: drawn twice, so that letters stay readable
-LETTER = 6.6  # average width of a letter of 12 px
+LETTER = 7.0  # average width of a letter of 12 px
 
 
 class Drawing:
@@ -31,9 +31,7 @@ class Drawing:
 
     def circle(self, x: float, y: float, radius: float, kind: str, tip: str = "") -> None:
         """A disc."""
-        self._parts.append(
-            _closed(f'<circle cx="{_n(x)}" cy="{_n(y)}" r="{_n(radius)}" class="{kind}"', "circle", tip)
-        )
+        self._parts.append(_closed(f'<circle cx="{_n(x)}" cy="{_n(y)}" r="{_n(radius)}" class="{kind}"', "circle", tip))
 
     def path(self, commands: str, kind: str, tip: str = "") -> None:
         """Any line or area, in the commands of SVG; `polyline` and `band` make them."""
@@ -109,8 +107,27 @@ class Scale:
         if not self.by_ratio:
             return round_ticks(self.low, self.high, n)
         powers = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
-        steps = (1, 2, 5) if len(powers) <= 3 else (1,)
+        steps = (1, 2, 5) if self.high < 300 * self.low else (1,)
         return [s * 10.0**p for p in powers for s in steps if self.low <= s * 10.0**p <= self.high]
+
+
+class Names:
+    """Writes names beside dots, on the side where there is room; not at all where they would cover each other."""
+
+    def __init__(self, drawing: Drawing, x: Scale) -> None:
+        self._drawing, self._x = drawing, x
+        self._taken: list[tuple[float, float, float]] = []  # left, right, level
+
+    def write(self, name: str, x: float, y: float, gap: float, kind: str = "soft") -> None:
+        """A name for the dot at (x, y)."""
+        text = fitted(name, 170)
+        length = LETTER * len(text)
+        for anchor, left in (("start", x + gap), ("end", x - gap - length)):
+            inside = left > self._x.start and left + length < self._x.end + 10
+            if inside and all(abs(y - level) > 13 or left > r or left + length < b for b, r, level in self._taken):
+                self._drawing.text(x + gap if anchor == "start" else x - gap, y + 4, text, kind, anchor)
+                self._taken.append((left, left + length, y))
+                return
 
 
 def round_ticks(low: float, high: float, n: int) -> list[float]:
@@ -119,7 +136,7 @@ def round_ticks(low: float, high: float, n: int) -> list[float]:
     power = 10.0 ** math.floor(math.log10(raw))
     step = next(s * power for s in (1, 2, 2.5, 5, 10) if s * power >= raw * 0.999)
     first = math.ceil(low / step - 1e-9)
-    return [round(i * step, 12) for i in range(first, int(math.floor(high / step + 1e-9)) + 1)]
+    return [round(i * step, 12) for i in range(first, math.floor(high / step + 1e-9) + 1)]
 
 
 def short(amount: float) -> str:

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from frugalforest.report.curve_figure import draw_axes
 from frugalforest.report.measuring import Measured
-from frugalforest.report.svg import LETTER, Drawing, Scale, figure
+from frugalforest.report.svg import Drawing, Names, Scale, figure
 
 MOST_ROWS, MOST_FEATURES, N_SHUFFLES = 1000, 40, 5
+NAMED = 0.05  # of the largest worth: those below lie on top of each other, and are in the table
 
 
 @dataclass(frozen=True)
@@ -63,8 +64,8 @@ def draw_value_figure(values: list[FeatureValue]) -> str:
     shown = [value for value in values if not np.isnan(value.worth)]
     best = max(shown, key=lambda value: value.worth)
     description = (
-        f"Each dot is a feature: its price from left to right, what it is worth from bottom to top, how often it is bought "
-        f"as its size. Worth most is {best.name}, at a price of {best.price:.2f}. The table below has all numbers."
+        "Each dot is a feature: its price from left to right, what it is worth from bottom to top, how often it is "
+        f"bought as its size. Worth most is {best.name}, at a price of {best.price:.2f}. The table below has all numbers."
     )
     return figure("value", "Worth of each feature against its price", description, lambda width: _draw(shown, width))
 
@@ -76,30 +77,17 @@ def _draw(values: list[FeatureValue], width: float) -> Drawing:
     by_ratio = max(prices) > 15 * min(prices)
     low = 0.8 * min(prices) if by_ratio else 0.0
     x = Scale(low, 1.25 * max(prices) if by_ratio else 1.1 * max(prices), 52, width - 16, by_ratio)
-    top, bottom = max(value.worth for value in values), min(0.0, *(value.worth for value in values))
-    y = Scale(1.15 * bottom if bottom < 0 else 0.0, 1.15 * top if top > 0 else 0.01, height - 44, 14)
+    top, bottom = max(value.worth for value in values), min(value.worth for value in values)
+    low_end = min(1.15 * bottom, -0.08 * top) if bottom < 0 else 0.0
+    y = Scale(low_end, 1.15 * top if top > 0 else 0.01, height - 44, 14)
     draw_axes(drawing, x, y, "price" + (" (each step a multiple)" if by_ratio else ""), percent_y=True)
     if bottom < 0:
         drawing.line(x.start, y(0), x.end, y(0), "axis")
-    taken: list[tuple[float, float, float]] = []
+    names = Names(drawing, x)
     for value in sorted(values, key=lambda value: -value.worth):
         left, level = x(value.price), y(value.worth)
         tip = f"{value.name}: price {value.price:.2f}, bought for {value.bought:.0%} of the rows"
         drawing.circle(left, level, 3 + 6 * value.bought**0.5, "dot accent see-through", tip)
-        _write_name(drawing, value.name, left, level, x, taken)
+        if value.worth >= NAMED * top:
+            names.write(value.name, left, level, 12)
     return drawing
-
-
-def _write_name(
-    drawing: Drawing, name: str, left: float, level: float, x: Scale, taken: list[tuple[float, float, float]]
-) -> None:
-    """Beside the dot, on the side where there is room; not at all where names would cover each other."""
-    length = LETTER * min(len(name), 24)
-    for at_left in (False, True):
-        start = left - 12 - length if at_left else left + 12
-        free = all(abs(level - t) > 13 or start > r or start + length < b for b, r, t in taken)
-        if free and start > x.start and start + length < x.end + 10:
-            text = name if len(name) <= 24 else name[:23] + "…"
-            drawing.text(start + length if at_left else start, level + 4, text, "soft", "end" if at_left else "start")
-            taken.append((start, start + length, level))
-            return

@@ -135,10 +135,14 @@ class TableFile:
         from pyarrow import csv
 
         options = csv.ReadOptions(use_threads=use_threads, block_size=BLOCK)
-        with pa.OSFile(str(self.path)) as raw, self._unpacked(raw) as file:
-            with csv.open_csv(file, options, self._parsing(), self._converting(types, columns)) as reader:
-                for batch in reader:
-                    yield pa.Table.from_batches([batch]), min(1.0, raw.tell() / size)
+        converting = self._converting(types, columns)
+        with (
+            pa.OSFile(str(self.path)) as raw,
+            self._unpacked(raw) as file,
+            csv.open_csv(file, options, self._parsing(), converting) as reader,
+        ):
+            for batch in reader:
+                yield pa.Table.from_batches([batch]), min(1.0, raw.tell() / size)
 
     def _told_by_row(self, read: Callable[[bool], Any], error: Exception | None = None) -> Any:
         """Read with all threads; if a row is at fault, once more with one, which knows where it is."""
