@@ -57,30 +57,17 @@ __all__ = [
 ]
 
 # Names are looked up when they are first used, so that `frugalforest --help` does not wait for numpy and scikit-learn.
-# The packages are asked from the bottom layer upwards: whoever takes FeatureCosts alone loads nothing else.
-_PACKAGES = (
-    "costs",
-    "data",
-    "datasets",
-    "impurities",
-    "growing",
-    "acquisition",
-    "evaluation",
-    "estimators",
-    "selection",
-    "plotting",
-    "persistence",
-    "exports",
-    "importers",
-    "report",
-)
+# Where they come from, the imports above say; these packages are asked in turn, from the bottom layer upwards, so that
+# whoever takes FeatureCosts alone loads nothing else.
+_SOURCES = ("costs", "impurities", "acquisition", "estimators", "plotting", "persistence")
+_PACKAGES = (*_SOURCES, "data", "datasets", "evaluation", "exports", "growing", "importers", "report", "selection")
 
 
 def __getattr__(name: str) -> Any:
     if name in _PACKAGES:
         return import_module(f"{__name__}.{name}")
     if name in __all__:
-        packages = (import_module(f"{__name__}.{package}") for package in _PACKAGES)
+        packages = (import_module(f"{__name__}.{package}") for package in _SOURCES)
         found = next(getattr(package, name) for package in packages if name in package.__all__)
         globals()[name] = found
         return found

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from frugalforest import __version__
+import frugalforest as package
 from frugalforest.cli.acquire import acquire
 from frugalforest.cli.compare import compare
 from frugalforest.cli.curve import curve
@@ -50,7 +50,7 @@ app = typer.Typer(
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        print(f"frugalforest {__version__}")
+        print(f"frugalforest {package.__version__}")
         raise typer.Exit
 
 

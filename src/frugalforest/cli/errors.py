@@ -51,9 +51,9 @@ def explained() -> Iterator[None]:
         _show_warnings_as_notes()
         try:
             yield
-        except typer.Exit:
-            raise
         except Exception as error:
+            if isinstance(error, typer.Exit) or hasattr(error, "format_message"):
+                raise  # Typer ends the program, or says itself what is wrong with the options
             raise typer.Exit(_report(error)) from None
         except KeyboardInterrupt:
             _tell("interrupted; nothing half-written is left behind.", INTERRUPTED)

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from frugalforest import __version__
 from frugalforest.plotting.methods import MethodLine, methods_data
 from frugalforest.report.curve_figure import draw_axes
 from frugalforest.report.page import facts, key, page, section, table
@@ -41,7 +40,7 @@ def compare_page(
         ("Everything costs", f"{total_cost:,.2f}", "per row"),
         ("Most frequent class", f"{free_error:.1%}", "wrong, for nothing"),
     ]
-    return page(title, _lead(best), numbers, parts, __version__)
+    return page(title, _lead(best), numbers, parts)
 
 
 def _key(lines: Sequence[MethodLine]) -> str:

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from frugalforest import __version__
 from frugalforest.report.bills_figure import bills_figure, draw_bills_figure
 from frugalforest.report.calibration_figure import calibration_figure, draw_calibration_figure
 from frugalforest.report.confusion import confusion_table
@@ -60,7 +59,7 @@ def fit_page(
     )
     parts.append(section("Data and settings", "", facts(settings)))
     parts.append(section("Use the model", "", code(_usage(model_file))))
-    return page(title, _lead(measured), _numbers(measured, budget), parts, __version__)
+    return page(title, _lead(measured), _numbers(measured, budget), parts)
 
 
 def _lead(measured: Measured) -> str:
@@ -106,9 +105,9 @@ def _said_of_bills(measured: Measured) -> str:
 
 
 _SAID_OF_VALUES = (
-    "Worth: how much probability of the truth is lost when a feature's values are shuffled among the rows. Up and to the "
-    "left is good value; the larger the dot, the more rows buy it. The price is that of a feature bought first, with its "
-    "groups."
+    "Worth: how much probability of the truth is lost when a feature's values are shuffled among the rows. Up and to "
+    "the left is good value; the larger the dot, the more rows buy it. The price is that of a feature bought first, "
+    "with its groups."
 )
 
 

@@ -78,7 +78,8 @@ def draw_flow_figure(data: FlowFigure) -> str:
 
 
 def _draw(data: FlowFigure, width: float) -> Drawing:
-    shown = _cut(data, 7 if width > 400 else 3)
+    most = (7 if data.n_steps == 7 else 6) if width > 400 else 3
+    shown = _cut(data, most)
     drawing = Drawing(width, 330.0)
     room = (width - BAR - LAST_NAME) / max(1, shown.n_steps)
     places = _places(shown, drawing.height - 34)

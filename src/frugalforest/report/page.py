@@ -6,11 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from importlib.resources import files
 
+import frugalforest
+
 # No script, font or picture may be loaded or run, whatever a column of the table is called.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
 
-def page(title: str, lead: str, numbers: Sequence[tuple[str, str, str]], parts: Iterable[str], version: str) -> str:
+def page(title: str, lead: str, numbers: Sequence[tuple[str, str, str]], parts: Iterable[str]) -> str:
     """A whole document; lead and parts are HTML, the rest is text."""
     style = files("frugalforest.report").joinpath("page.css").read_text(encoding="utf-8")
     cards = "".join(
@@ -25,7 +27,7 @@ def page(title: str, lead: str, numbers: Sequence[tuple[str, str, str]], parts: 
         f"<title>{escape(title)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n"
         f'<header><h1>{escape(title)}</h1><p class="lead">{lead}</p><dl class="numbers">{cards}</dl></header>\n'
         f"<main>\n{chr(10).join(parts)}\n</main>\n"
-        f"<footer>Written by frugalforest {escape(version)}. This page needs no network and runs no scripts.</footer>\n"
+        f"<footer>Written by frugalforest {frugalforest.__version__}. No network is needed, no script is run.</footer>\n"
         "</body>\n</html>\n"
     )
 

@@ -65,7 +65,7 @@ def draw_value_figure(values: list[FeatureValue]) -> str:
     best = max(shown, key=lambda value: value.worth)
     description = (
         "Each dot is a feature: its price from left to right, what it is worth from bottom to top, how often it is "
-        f"bought as its size. Worth most is {best.name}, at a price of {best.price:.2f}. The table below has all numbers."
+        f"bought as its size. Worth most is {best.name}, at a price of {best.price:.2f}. The table has all numbers."
     )
     return figure("value", "Worth of each feature against its price", description, lambda width: _draw(shown, width))
 
