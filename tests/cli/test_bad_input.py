@@ -242,7 +242,7 @@ def test_no_permission(refuse, place, monkeypatch):
 def test_no_permission_for_real(shell, place, fit_options, model):
     before = model.read_bytes()
     place.chmod(0o555)
-    # Root may write anywhere, so it becomes nobody first; who may not even read the libraries, so they are loaded before.
+    # Root may write anywhere, so it becomes nobody, who may not even read the libraries: they are loaded before.
     nobody = """
 import os
 from typer.testing import CliRunner

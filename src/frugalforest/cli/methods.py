@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 from frugalforest.cli.errors import Mistake
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from frugalforest.costs import FeatureCosts
 
 AUTO = "auto"
@@ -38,17 +40,22 @@ FitMany = Callable[[Settings, Any, Any, Sequence[float]], list[Any]]
 
 @dataclass(frozen=True)
 class Method:
-    """A way to learn: how an unfitted classifier is made, and what is known about it beforehand."""
+    """A way to learn: how an unfitted classifier is made, or fitted ones for budgets, and what is known beforehand."""
 
     name: str
     about: str
-    make: Make
+    make: Make | None = None  # an unfitted classifier
     keeps_budget: bool = True  # False: costs what it costs
     reads_text: bool = True  # False: columns of numbers only
-    fit_many: FitMany | None = None  # how to fit for several budgets together, where that is cheaper
+    fit_many: FitMany | None = None  # or fitted ones for several budgets together
 
     def fit(self, settings: Settings, X: Any, y: Any) -> Any:
         """A fitted classifier within the budget."""
+        if self.fit_many is not None:
+            return self.fit_many(
+                settings, X, y, [settings.costs.total if settings.budget is None else settings.budget]
+            )[0]
+        assert self.make is not None
         model = self.make(settings).fit(X, y)
         has_budget = settings.budget is not None and not hasattr(model, "budget") and hasattr(model, "at_budget")
         return model.at_budget(settings.budget) if has_budget else model
@@ -59,6 +66,7 @@ class Method:
             warnings.simplefilter("ignore", UserWarning)  # that a small budget buys nothing is seen in the figures
             if self.fit_many is not None:
                 return self.fit_many(settings, X, y, budgets)
+            assert self.make is not None
             if not self.keeps_budget:
                 return [self.make(settings.within(None)).fit(X, y)] * len(budgets)
             largest = self.make(settings.within(max(budgets))).fit(X, y)
@@ -85,43 +93,35 @@ def _estimator(class_name: str, **options: Any) -> Make:
     return make
 
 
-def _panel(settings: Settings) -> Any:
-    from frugalforest.estimators import PanelClassifier
-
-    return PanelClassifier(_selector(settings), _forest(settings), feature_costs=settings.costs)
-
-
 def _fit_panels(settings: Settings, X: Any, y: Any, budgets: Sequence[float]) -> list[Any]:
     """Panels for all budgets come out of one search; a panel that comes up again is fitted once."""
-    from frugalforest.estimators import PanelClassifier
-    from frugalforest.selection import FixedSelector
-
-    path = _selector(settings.within(None)).path(X, y, budgets)
-    panels = {point.budget: point.features for point in path}
-    fitted: dict[tuple[Any, ...], Any] = {}
-    for panel in panels.values():
-        if panel not in fitted:
-            fixed = FixedSelector(list(panel), feature_costs=settings.costs)
-            fitted[panel] = PanelClassifier(fixed, _forest(settings), feature_costs=settings.costs).fit(X, y)
-    return [fitted[panels[float(budget)]] for budget in budgets]
-
-
-def _selector(settings: Settings) -> Any:
     from frugalforest.selection import ShallowTreeSelector
 
-    return ShallowTreeSelector(
-        settings.budget,
+    selector = ShallowTreeSelector(
         feature_costs=settings.costs,
         n_forest_trees=settings.n_trees,
         n_jobs=settings.n_jobs,
         random_state=settings.seed,
     )
+    panels = {point.budget: point.features for point in selector.path(X, y, budgets)}
+    fitted = {panel: _panel(panel, settings, X).fit(X, y) for panel in set(panels.values())}
+    return [fitted[panels[float(budget)]] for budget in budgets]
 
 
-def _forest(settings: Settings) -> Any:
-    from frugalforest.estimators import StandardForestClassifier
+def _panel(panel: tuple[str, ...], settings: Settings, X: pa.Table) -> Any:
+    """A forest on these columns, unfitted; the forest is told which of them hold texts."""
+    import pyarrow as pa
 
-    return StandardForestClassifier(settings.n_trees, n_jobs=settings.n_jobs, random_state=settings.seed)
+    from frugalforest.estimators import PanelClassifier, StandardForestClassifier
+    from frugalforest.selection import FixedSelector
+
+    texts = [pa.types.is_string(X.schema.field(name).type) for name in sorted(panel, key=X.column_names.index)]
+    forest = StandardForestClassifier(
+        settings.n_trees, categorical_features=texts, n_jobs=settings.n_jobs, random_state=settings.seed
+    )
+    return PanelClassifier(
+        FixedSelector(list(panel), feature_costs=settings.costs), forest, feature_costs=settings.costs
+    )
 
 
 METHODS = {
@@ -146,7 +146,6 @@ METHODS = {
         Method(
             "panel",
             "the same few features for every row, then a full forest",
-            _panel,
             fit_many=_fit_panels,
         ),
         Method(

@@ -125,6 +125,10 @@ class Reader:
         if self._named:
             needed = self._needed(encoder)
             missing = [name for name in needed if name not in self._table.columns]
+            if missing and len(self._table.columns) == 1:
+                from frugalforest.cli.tables.formats import single_column
+
+                raise single_column(self._table.path, self._table.columns[0])
             if missing:
                 raise Mistake(
                     f"{self._table.path} lacks {len(missing)} of the {len(needed)} columns that the model reads: "

@@ -14,6 +14,7 @@ from frugalforest.cli.errors import Mistake, as_mistake
 from frugalforest.cli.files import require_file
 from frugalforest.cli.printing import counted, shortened
 from frugalforest.cli.tables import TableFile, TextFormat
+from frugalforest.cli.tables.formats import single_column
 from frugalforest.cli.tables.mistakes import text_for_number
 from frugalforest.cli.tables.reading import is_number, plain_text
 from frugalforest.costs import FeatureCosts
@@ -106,6 +107,8 @@ class TableWishes:
 def load_training_data(path: Path, target: str, costs_path: Path, wishes: TableWishes) -> TrainingData:
     """Read the table and its prices, and refuse whatever would go wrong later."""
     file = TableFile(path, wishes.text)
+    if len(file.columns) == 1:
+        raise single_column(path, file.columns[0])
     require_file(costs_path, "the price list")
     _refuse_unknown(file, [("--target", [target]), ("--drop", wishes.drop), ("--categorical", wishes.categorical)])
     with as_mistake():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from frugalforest.forest import Forest, Node
@@ -39,15 +40,24 @@ def tree_text(model: Any, forest: Forest, number: int, depth: int) -> str:
 
 
 def _question(model: Any, node: Node) -> str:
-    """What a node asks; features of a panel's forest are columns of the panel."""
-    panel = getattr(model, "panel_", None)
-    position = int(panel[node.feature]) if panel is not None else node.feature
+    """What a node asks."""
+    position, categories = _column(model, node.feature)
     name = str(model.encoder_.feature_label(position))
     if node.left_categories is None:
         return f"{name} <= {node.threshold:.6g}{' or missing' if node.missing_left else ''}"
-    categories = model.encoder_.categories.get(position, ())
     names = [str(categories[c]) if c < len(categories) else "other" for c in sorted(node.left_categories)]
     return f"{name} in {', '.join(names)}{' or missing' if node.missing_left else ''}"
+
+
+def _column(model: Any, feature: int) -> tuple[int, Sequence[Any]]:
+    """Position and categories of a feature; those of a panel's forest are columns and category numbers of the panel."""
+    panel = getattr(model, "panel_", None)
+    if panel is None:
+        return feature, model.encoder_.categories.get(feature, ())
+    position = int(panel[feature])
+    categories = model.encoder_.categories.get(position, ())
+    numbers = model.estimator_.encoder_.categories.get(feature, ())
+    return position, [categories[int(number)] for number in numbers if int(number) < len(categories)]
 
 
 def _answer(node: Node, labels: list[str]) -> str:

@@ -27,7 +27,7 @@ def page(title: str, lead: str, numbers: Sequence[tuple[str, str, str]], parts: 
         f"<title>{escape(title)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n"
         f'<header><h1>{escape(title)}</h1><p class="lead">{lead}</p><dl class="numbers">{cards}</dl></header>\n'
         f"<main>\n{chr(10).join(parts)}\n</main>\n"
-        f"<footer>Written by frugalforest {frugalforest.__version__}. No network is needed, no script is run.</footer>\n"
+        f"<footer>Written by frugalforest {frugalforest.__version__}. No network needed, no script run.</footer>\n"
         "</body>\n</html>\n"
     )
 

@@ -69,11 +69,14 @@ def separator_of(path: Path, first_line: str, wanted: str | None) -> str:
                 f"separated by {SEPARATORS[likely]}; leave --separator out."
             )
         return wanted
-    if n > 0:
-        return likely
-    hint = " Give --separator ' ' if it is a space." if " " in first_line.strip() else ""
-    raise Mistake(
-        f"{path} has a single column, {first_line[:60]!r}, so there is nothing to predict from. "
+    return likely if n > 0 else default_separator(path)
+
+
+def single_column(path: Path, name: str) -> Mistake:
+    """The mistake of a table that should have had several columns."""
+    hint = " Give --separator ' ' if it is a space." if " " in name.strip() else ""
+    return Mistake(
+        f"{path} has a single column, {name[:60]!r}, so there is nothing to predict from. "
         f"Columns are separated by {', '.join(SEPARATORS.values())}; another character goes with --separator.{hint}"
     )
 
