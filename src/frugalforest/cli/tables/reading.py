@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 8 * 2**30  # of text, unpacked, that is read as a whole
 MAX_HEADER = 2**24  # bytes of the first line
-BLOCK = 2**22  # bytes of text, or about as many of a binary file, in a chunk
+BLOCK = 2**20  # bytes of text in a chunk; Arrow reads some thirty ahead
 CHUNK_ROWS = 2**16
 
 Chunk = tuple["pa.Table", float]  # rows, and the share of the file that is read by now
