@@ -49,8 +49,8 @@ def acquire(
     [b]Examples[/b]
 
     $ frugalforest acquire heart.ff
-    $ frugalforest acquire heart.ff --known age=63 --known sex=1 --run patient_17.json
-    $ frugalforest acquire heart.ff --run patient_17.json   # later: goes on where it was
+    $ frugalforest acquire heart.ff --known age=63 --known sex=1 --run ann.json
+    $ frugalforest acquire heart.ff --run ann.json   # later: goes on where it was
     """
     if stop not in ("label", "all"):
         raise Mistake(f"--stop is {stop!r}; expected label or all.")

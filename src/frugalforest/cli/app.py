@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect as introspection
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
@@ -15,6 +17,7 @@ from frugalforest.cli.datasets import datasets
 from frugalforest.cli.errors import explained
 from frugalforest.cli.fit import fit
 from frugalforest.cli.inspect import inspect
+from frugalforest.cli.methods import ABOUT
 from frugalforest.cli.predict import predict
 from frugalforest.cli.reproduce import reproduce
 from frugalforest.cli.select import select
@@ -64,10 +67,17 @@ def frugalforest(
 
     [b]Start here:[/b] a table with a column to predict, and a price list (feature,cost) for the others.
 
-    $ frugalforest fit patients.csv --target ill --costs prices.csv --budget 50 -o model.ff --report report.html
+    $ frugalforest fit patients.csv --target ill --costs prices.csv --budget 50
     $ frugalforest predict model.ff others.csv -o answers.csv
     $ frugalforest acquire model.ff
     """
+
+
+def _help_of(command: Callable[..., None]) -> str:
+    """The docstring, with lines joined to paragraphs, except examples; `fit` also lists the methods."""
+    paragraphs = introspection.cleandoc(command.__doc__ or "").split("\n\n")
+    joined = [part if part.startswith("$") else " ".join(part.split("\n")) for part in paragraphs]
+    return "\n\n".join([*joined[:-2], *([ABOUT] if command is fit else []), *joined[-2:]])
 
 
 for _panel, _commands in (
@@ -76,4 +86,4 @@ for _panel, _commands in (
     (LOOK, (datasets, reproduce)),
 ):
     for _command in _commands:
-        app.command(rich_help_panel=_panel)(_command)
+        app.command(rich_help_panel=_panel, help=_help_of(_command))(_command)

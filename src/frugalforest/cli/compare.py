@@ -32,8 +32,8 @@ def compare(
             metavar="B,B,...", help="Budgets; three between the cheapest feature and everything if not given."
         ),
     ] = None,
-    splits: Annotated[int, typer.Option(min=2, help="Parts of the cross-validation.")] = 5,
-    repeats: Annotated[int, typer.Option(min=1, help="How often it is repeated, with other parts.")] = 1,
+    splits: Annotated[int, typer.Option(min=2, metavar="N", help="Parts of the cross-validation.")] = 5,
+    repeats: Annotated[int, typer.Option(min=1, metavar="N", help="How often it is repeated, with other parts.")] = 1,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="A picture (.png, .svg, .pdf), or every split (.csv)."),
@@ -57,8 +57,9 @@ def compare(
 
     [b]Examples[/b]
 
-    $ frugalforest compare heart.csv -t disease -c prices.csv --budgets 10,50,150 -o compare.png
-    $ frugalforest compare heart.csv -t disease -c prices.csv -m auto -m budget-forest -m panel --repeats 3 --json
+    $ frugalforest compare heart.csv -t disease -c prices.csv --budgets 10,50,150
+    $ frugalforest compare heart.csv -t disease -c prices.csv -m auto -m panel --json
+    $ frugalforest compare heart.csv -t disease -c prices.csv --repeats 3 -o all.png
     """
     names = list(dict.fromkeys(method or METHODS))
     with_auto = AUTO in names

@@ -30,7 +30,7 @@ def curve(
         typer.Option("--output", "-o", metavar="FILE", help="A picture (.png, .svg, .pdf), or the points (.csv)."),
     ] = None,
     test_share: Annotated[
-        float, typer.Option(min=0.01, max=0.9, help="Share of the rows kept apart to measure.")
+        float, typer.Option(min=0.01, max=0.9, metavar="SHARE", help="Share of the rows kept apart to measure.")
     ] = 0.25,
     separator: options.Separator = None,
     missing: options.Missing = None,
@@ -49,7 +49,8 @@ def curve(
     [b]Examples[/b]
 
     $ frugalforest curve heart.csv -t disease -c prices.csv -o curve.png
-    $ frugalforest curve heart.csv -t disease -c prices.csv -m budget-forest -m panel --budgets 5,20,100 -o curve.csv
+    $ frugalforest curve heart.csv -t disease -c prices.csv -m linear -m panel
+    $ frugalforest curve heart.csv -t disease -c prices.csv --budgets 5,20,100 -o curve.csv
     """
     methods = methods_of(method or ["budget-forest"])
     from frugalforest.cli.experiments import measure, parse_budgets, summarise

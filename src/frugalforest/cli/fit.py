@@ -11,7 +11,7 @@ import typer
 from frugalforest.cli import options
 from frugalforest.cli.errors import Mistake, as_mistake
 from frugalforest.cli.files import require_room, size_of, write_text, written
-from frugalforest.cli.methods import AUTO, HELP, METHODS, Method, Settings, methods_of, suited_to
+from frugalforest.cli.methods import AUTO, METHODS, Method, Settings, methods_of, suited_to
 from frugalforest.cli.printing import Printer, counted, money, percent, shortened
 
 if TYPE_CHECKING:
@@ -32,14 +32,21 @@ def fit(
     ),
     budget: Annotated[
         float | None,
-        typer.Option("--budget", "-b", help="What a prediction may cost on average; no limit if not given."),
+        typer.Option(
+            "--budget", "-b", metavar="AMOUNT", help="What a prediction may cost on average; no limit if not given."
+        ),
     ] = None,
-    method: Annotated[str, typer.Option("--method", "-m", metavar="NAME", help=HELP)] = AUTO,
+    method: Annotated[
+        str, typer.Option("--method", "-m", metavar="NAME", help="auto, or one of the methods above.")
+    ] = AUTO,
     report: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write a report, one page of HTML.")] = None,
     test_share: Annotated[
-        float, typer.Option(min=0.01, max=0.9, help="Share of the rows kept apart to measure the model.")
+        float,
+        typer.Option(min=0.01, max=0.9, metavar="SHARE", help="Share of the rows kept apart to measure the model."),
     ] = 0.25,
-    time_limit: Annotated[float, typer.Option(min=0, help="Seconds that `auto` may take to try methods.")] = 60.0,
+    time_limit: Annotated[
+        float, typer.Option(min=0, metavar="SECONDS", help="Seconds that `auto` may take to try methods.")
+    ] = 60.0,
     separator: options.Separator = None,
     missing: options.Missing = None,
     categorical: options.Categorical = None,
@@ -57,9 +64,10 @@ def fit(
 
     [b]Examples[/b]
 
-    $ frugalforest fit heart.csv --target disease --costs prices.csv --budget 50 -o heart.ff
-    $ frugalforest fit heart.csv -t disease -c prices.csv --method budget-forest --report heart.html
-    $ frugalforest fit heart.parquet -t disease -c prices.csv --drop patient_id --categorical ward --json
+    $ frugalforest fit heart.csv --target disease --costs prices.csv
+    $ frugalforest fit heart.csv -t disease -c prices.csv --budget 50 -o heart.ff
+    $ frugalforest fit heart.csv -t disease -c prices.csv --report heart.html
+    $ frugalforest fit heart.parquet -t disease -c prices.csv -m panel --drop id
     """
     check_budget(budget)
     methods = list(METHODS.values()) if method == AUTO else methods_of([method])

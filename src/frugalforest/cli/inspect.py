@@ -21,7 +21,7 @@ def inspect(
         ),
     ] = None,
     tree: Annotated[list[int] | None, typer.Option(min=0, metavar="N", help="Print tree N, counted from 0.")] = None,
-    depth: Annotated[int, typer.Option(min=1, help="How deep trees are printed.")] = 6,
+    depth: Annotated[int, typer.Option(min=1, metavar="N", help="How deep trees are printed.")] = 6,
     separator: options.Separator = None,
     missing: options.Missing = None,
     jobs: options.Jobs = -1,

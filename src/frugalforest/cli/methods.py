@@ -177,4 +177,7 @@ def suited_to(methods: Sequence[Method], has_text: bool) -> list[Method]:
     return [method for method in methods if method.reads_text or not has_text]
 
 
-HELP = "auto, or " + "; ".join(f"{method.name}: {method.about}" for method in METHODS.values()) + "."
+ABOUT = "\n".join(
+    ["[b]Methods[/b]\n", f"{AUTO}: tries them on validation rows, and takes the best within the budget"]
+    + [f"{method.name}: {method.about}" for method in METHODS.values()]
+)

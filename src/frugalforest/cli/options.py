@@ -57,13 +57,18 @@ Drop = Annotated[
     typer.Option(metavar="COL", help="A column to leave out, such as an id.", rich_help_panel=DATA_PANEL),
 ]
 
-Trees = Annotated[int, typer.Option(min=1, help="Trees per forest, at most.", rich_help_panel=OTHER_PANEL)]
+Trees = Annotated[int, typer.Option(min=1, metavar="N", help="Trees per forest, at most.", rich_help_panel=OTHER_PANEL)]
 Seed = Annotated[
     int,
-    typer.Option(min=0, max=2**32 - 1, help="The same seed gives the same result.", rich_help_panel=OTHER_PANEL),
+    typer.Option(
+        min=0, max=2**32 - 1, metavar="N", help="The same seed gives the same result.", rich_help_panel=OTHER_PANEL
+    ),
 ]
 Jobs = Annotated[
-    int, typer.Option(help="Threads; -1: all processors. Results do not depend on it.", rich_help_panel=OTHER_PANEL)
+    int,
+    typer.Option(
+        metavar="N", help="Threads; -1: all processors. Results do not depend on it.", rich_help_panel=OTHER_PANEL
+    ),
 ]
 Json = Annotated[
     bool,

@@ -47,8 +47,8 @@ def predict(
     [b]Examples[/b]
 
     $ frugalforest predict heart.ff patients.csv -o answers.csv
-    $ frugalforest predict heart.ff patients.parquet -o answers.parquet --keep patient_id --features
-    $ frugalforest predict heart.ff patients.csv.gz --target disease --json -o answers.csv.gz
+    $ frugalforest predict heart.ff patients.csv -o answers.csv --target disease
+    $ frugalforest predict heart.ff big.parquet -o answers.parquet --keep id
     """
     from frugalforest.cli.models import load_model
     from frugalforest.cli.tables import TableFile, TableWriter, TextFormat, require_writable_format

@@ -35,7 +35,7 @@ def select(
         bool,
         typer.Option("--compare", help="Compare all selectors by cross-validation, choices inside the training rows."),
     ] = False,
-    splits: Annotated[int, typer.Option(min=2, help="Parts of the cross-validation, for --compare.")] = 5,
+    splits: Annotated[int, typer.Option(min=2, metavar="N", help="Parts of the cross-validation, for --compare.")] = 5,
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="The panels as .csv.")] = None,
     separator: options.Separator = None,
     missing: options.Missing = None,
@@ -54,8 +54,8 @@ def select(
     [b]Examples[/b]
 
     $ frugalforest select heart.csv -t disease -c prices.csv --budget 50
-    $ frugalforest select heart.csv -t disease -c prices.csv --budgets 5,20,50,150 --selector auc -o panels.csv
-    $ frugalforest select heart.csv -t disease -c prices.csv --budgets 20,150 --compare
+    $ frugalforest select heart.csv -t disease -c prices.csv --budgets 5,50,150
+    $ frugalforest select heart.csv -t disease -c prices.csv -b 50 --compare
     """
     if selector not in SELECTORS:
         raise Mistake(f"--selector is {selector!r}; expected one of {', '.join(SELECTORS)}.")
