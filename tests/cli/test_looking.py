@@ -15,7 +15,7 @@ def test_inspect(run, model):
     shown = run("inspect", model).stdout
     assert "BudgetForestClassifier for ill, well" in shown
     assert f"{fitted.start().next_feature()} ({fitted.start().next_price:.2f})" in shown
-    assert "estimated from the trees" in shown
+    assert "give DATA to count" in shown
 
 
 def test_purchases_are_counted_on_rows(run, place, model):

@@ -10,7 +10,7 @@ import typer
 from frugalforest.cli import options
 from frugalforest.cli.errors import Mistake
 from frugalforest.cli.files import draft_of, require_room, size_of
-from frugalforest.cli.printing import Printer, counted, shortened
+from frugalforest.cli.printing import Printer, shortened
 
 BUILT_IN = "breast_cancer"
 
@@ -23,6 +23,9 @@ def datasets(
             "--output", "-o", metavar="FILE", help="Write it as .csv, and its prices beside it as .costs.csv."
         ),
     ] = None,
+    target: Annotated[
+        str, typer.Option("--target", "-t", metavar="NAME", help="What the column to predict is called in it.")
+    ] = "target",
     folder: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Where to look; FRUGALFOREST_DATA, or the cache folder, if not given."),
@@ -38,7 +41,7 @@ def datasets(
     [b]Examples[/b]
 
     $ frugalforest datasets
-    $ frugalforest datasets breast_cancer -o cancer.csv
+    $ frugalforest datasets breast_cancer -o cancer.csv --target diagnosis
     """
     if output is not None and (name is None or output.suffix.lower() != ".csv"):
         raise Mistake("--output writes one data set as CSV; give its name, and a file name that ends in .csv.")
@@ -58,11 +61,11 @@ def datasets(
     printer.line(repr(dataset))
     printer.line(f"Features: {shortened(facts['features'], 30)}")
     if output is not None:
-        facts["files"] = [str(path) for path in _write(dataset, output)]
+        facts["files"] = [str(path) for path in _write(dataset, output, target)]
         for path in facts["files"]:
             printer.line(f"Wrote {path} ({size_of(Path(path))})")
         if len(facts["files"]) == 2:
-            printer.line(f"Try: frugalforest fit {output} --target target --costs {facts['files'][1]}")
+            printer.line(f"Try: frugalforest fit {output} --target {target} --costs {facts['files'][1]}")
     printer.json(facts)
 
 
@@ -92,8 +95,8 @@ def _load(name: str, folder: Path | None) -> Any:
         raise Mistake(str(error)) from error
 
 
-def _write(dataset: Any, output: Path) -> list[Path]:
-    """The table with the column `target`, and the prices where there are some -> the files."""
+def _write(dataset: Any, output: Path, target: str) -> list[Path]:
+    """The table with the column to predict, and the prices where there are some -> the files."""
     import numpy as np
     import pyarrow as pa
     from pyarrow import csv
@@ -102,12 +105,12 @@ def _write(dataset: Any, output: Path) -> list[Path]:
     for path, what in ((output, "the table"), (prices, "the price list")):
         require_room(path, what)
     names = dataset.feature_names or [f"x{i}" for i in range(dataset.X.shape[1])]
-    if dataset.X.shape[1] != len(set(names)):
-        raise Mistake(f"{dataset.name} has {counted(len(names), 'feature name')} that are not all different.")
+    if len({*names, target}) != len(names) + 1:
+        raise Mistake(f"--target is {target!r}, which is a feature, or features have the same name; give another one.")
     columns = {name: pa.array(np.ascontiguousarray(dataset.X[:, i]), from_pandas=True) for i, name in enumerate(names)}
     labels = dataset.y if dataset.class_names is None else np.array(dataset.class_names)[dataset.y]
     with draft_of("the table", output) as draft:
-        csv.write_csv(pa.table({**columns, "target": labels}), draft, csv.WriteOptions(quoting_style="needed"))
+        csv.write_csv(pa.table({**columns, target: labels}), draft, csv.WriteOptions(quoting_style="needed"))
     if dataset.feature_costs is None:
         return [output]
     costs = dataset.feature_costs

@@ -17,7 +17,7 @@ def inspect(
     data: Annotated[
         Path | None,
         typer.Argument(
-            metavar="[DATA]", help="Rows to count purchases on; without, they are estimated from the trees."
+            metavar="[DATA]", help="Rows to count purchases on; without, the trees say how many at most."
         ),
     ] = None,
     tree: Annotated[list[int] | None, typer.Option(min=0, metavar="N", help="Print tree N, counted from 0.")] = None,
@@ -38,6 +38,7 @@ def inspect(
     """
     from frugalforest.cli.models import feature_names, load_model
     from frugalforest.cli.purchases import count_purchases, expected_purchases
+    from frugalforest.cli.tree_text import forest_of
 
     classifier = load_model(model, jobs)
     names = feature_names(classifier)
@@ -62,8 +63,8 @@ def inspect(
     ]
     if bill is not None:
         facts.append(("average bill", money(bill)))
-    if getattr(classifier, "forest_", None) is not None:
-        forest = classifier.forest_
+    forest = forest_of(classifier)
+    if forest is not None:
         facts.append(("trees", f"{forest.n_trees}, {forest.n_leaves} leaves"))
     printer.facts([*facts, *_settings(classifier)])
     printer.heading(f"Bought ({source})")

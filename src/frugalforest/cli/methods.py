@@ -124,6 +124,14 @@ def _panel(panel: tuple[str, ...], settings: Settings, X: pa.Table) -> Any:
     )
 
 
+def _fit_on_demand(settings: Settings, X: Any, y: Any, budgets: Sequence[float]) -> list[Any]:
+    """One forest for all budgets; none of its rows exceeds them."""
+    from frugalforest.estimators import OnDemand
+
+    forest = _estimator("StandardForestClassifier")(settings).fit(X, y)
+    return [OnDemand(forest, stop="budget", budget=float(budget), n_jobs=settings.n_jobs) for budget in budgets]
+
+
 METHODS = {
     method.name: method
     for method in (
@@ -150,9 +158,8 @@ METHODS = {
         ),
         Method(
             "on-demand-forest",
-            "Breiman's forest, one feature at a time until its label is settled; has no budget",
-            _estimator("StandardForestClassifier", stop="label"),
-            keeps_budget=False,
+            "Breiman's forest, one feature at a time, until its label is settled or a row has spent the budget",
+            fit_many=_fit_on_demand,
         ),
         Method(
             "standard-forest",

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from frugalforest.cli.errors import Mistake
 from frugalforest.cli.tables import TableFile
+from frugalforest.cli.tree_text import forest_of
 from frugalforest.forest import Forest
 
 Floats = NDArray[np.float64]
@@ -39,10 +40,11 @@ def expected_purchases(model: Any) -> tuple[list[float], str]:
         leaves = np.asarray(tree.leaves_below(0))
         share = tree.share[leaves] / tree.share[leaves].sum()
         return (share @ tree.path_mask[leaves]).tolist(), "share of the training rows that buy it"
-    if hasattr(model, "forest_"):
-        shares = reached_by_tree(model.forest_)
+    forest = forest_of(model)
+    if forest is not None:
+        shares = reached_by_tree(forest)
         return (1 - np.prod(1 - shares, axis=0)).tolist(), (
-            "estimated from the trees as if each read independently of the others; give DATA to count"
+            "at most: as if the trees were independent, and all of them read; give DATA to count"
         )
     return [0.0] * model.n_features_in_, "not known without rows; give DATA to count"
 

@@ -9,11 +9,11 @@ from frugalforest.forest import Forest, Node
 
 
 def forest_of(model: Any) -> Forest | None:
-    """The trees of a model: its own, or those of the estimator inside."""
-    for part in (model, getattr(model, "estimator_", None)):
-        forest = getattr(part, "forest_", None)
-        if forest is not None:
-            return forest if isinstance(forest, Forest) else None
+    """The trees of a model: its own, or those of the estimator or ensemble inside."""
+    for part in (model, getattr(model, "estimator_", None), getattr(model, "estimator", None)):
+        forest = getattr(part, "forest_", getattr(part, "forest", None))
+        if isinstance(forest, Forest):
+            return forest
     return None
 
 
