@@ -78,6 +78,21 @@ def test_a_cost_for_the_target_is_no_mistake(run, place, fit_options):
     assert run("fit", "people.csv", *fit_options, "-m", "standard-forest").exit_code == 0
 
 
+def test_dropped_columns_need_no_cost_and_may_have_one(run, place, fit_options):
+    (place / "people.csv").write_text((place / "people.csv").read_text().replace("age,", "id,", 1))
+    prices = (place / "prices.csv").read_text()
+    (place / "prices.csv").write_text(prices.replace("age,1,,\n", ""))
+    assert run("fit", "people.csv", *fit_options, "-m", "standard-forest", "--drop", "id").exit_code == 0
+    assert (
+        run("fit", "people.csv", *fit_options, "-m", "standard-forest", "--drop", "id", "--drop", "glucose").exit_code
+        == 0
+    )
+    result = run(
+        "fit", "people.csv", *fit_options, *(f"--drop={name}" for name in ("id", "glucose", "insulin", "smoker"))
+    )
+    assert "no column besides 'ill' and those dropped" in result.stderr
+
+
 def test_prices_that_are_no_prices(refuse, place):
     (place / "prices.csv").write_text("feature,cost\nage,1\nglucose,cheap\ninsulin,1\nsmoker,1\n")
     assert "prices.csv: line 3: cost must be a finite number >= 0, got 'cheap'" in refuse()

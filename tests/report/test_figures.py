@@ -63,6 +63,16 @@ def test_curve(fitted, measured):
     assert data.chosen == (measured.cost, measured.error)
 
 
+def test_a_long_curve_is_thinned():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(120, 2))
+    y = (X[:, 0] > 0).astype(int)
+    model = ff.StandardForestClassifier(300, random_state=0).fit(X, y)
+    data = curve_figure(model, Measured.of(model, X, y), X, [], "m", None)
+    assert 30 <= len(data.steps) <= 60
+    assert data.chosen in data.steps  # all of the trees
+
+
 def test_bills(measured):
     data = bills_figure(measured, 20.0)
     assert sum(share for *_, share in data.bars) == pytest.approx(1)

@@ -216,7 +216,7 @@ class _Session:
         """The answer and the receipt."""
         run, printer = self._run, self._printer
         word = "Stopped early; best guess" if self._is_stopped else "Answer"
-        printer.heading(f"{word}: {run.prediction}")
+        printer.heading(f"{word}: {run.prediction}{self._reason()}")
         receipt = run.receipt()
         if len(receipt):
             rows = [
@@ -247,6 +247,14 @@ class _Session:
                 "steps": [{**vars(step)} for step in receipt],
             }
         )
+
+    def _reason(self) -> str:
+        """Why nothing more is asked."""
+        if self._is_stopped:
+            return ""
+        if getattr(self._run, "is_proven", True):
+            return " (nothing that was not asked could change it)"
+        return " (nothing more can be bought within the budget)"
 
 
 def _odds(step: Any) -> str:

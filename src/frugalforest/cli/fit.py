@@ -160,6 +160,7 @@ def _show_table(printer: Printer, table: TrainingData) -> None:
     if len(facts) > MOST_COLUMNS_SHOWN:
         printer.line(f"and {len(facts) - MOST_COLUMNS_SHOWN} more")
     if table.costs.group_names:
+        printer.line()
         for name, group in table.costs.groups.items():
             printer.line(f"Group {name}: {money(group.cost)} once for {shortened(group.members)}; in each price above.")
     printer.line()

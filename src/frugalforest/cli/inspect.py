@@ -16,9 +16,7 @@ def inspect(
     model: options.Model,
     data: Annotated[
         Path | None,
-        typer.Argument(
-            metavar="[DATA]", help="Rows to count purchases on; without, the trees say how many at most."
-        ),
+        typer.Argument(metavar="[DATA]", help="Rows to count purchases on; without, the trees say how many at most."),
     ] = None,
     tree: Annotated[list[int] | None, typer.Option(min=0, metavar="N", help="Print tree N, counted from 0.")] = None,
     depth: Annotated[int, typer.Option(min=1, metavar="N", help="How deep trees are printed.")] = 6,

@@ -114,7 +114,9 @@ def load_training_data(path: Path, target: str, costs_path: Path, wishes: TableW
     with as_mistake():
         costs = FeatureCosts.from_csv(costs_path)
     features = [name for name in file.columns if name != target and name not in set(wishes.drop)]
-    costs = _aligned(costs, features, path, costs_path, target)
+    if not features:
+        raise Mistake(f"{path} has no column besides {target!r} and those dropped; there is nothing to predict from.")
+    costs = _aligned(costs, features, path, costs_path, ignored={target, *wishes.drop})
     table = file.read(as_text=wishes.categorical)
     if len(table) == 0:
         raise Mistake(f"{path} has no rows below its first line; give a table with rows to learn from.")
@@ -138,9 +140,11 @@ def _refuse_unknown(file: TableFile, named: Sequence[tuple[str, Sequence[str]]])
             )
 
 
-def _aligned(costs: FeatureCosts, features: Sequence[str], path: Path, costs_path: Path, target: str) -> FeatureCosts:
-    """Prices in the order of the columns. A price for the target is ignored; any other difference is named."""
-    priced = [name for name in costs.feature_names or () if name != target]
+def _aligned(
+    costs: FeatureCosts, features: Sequence[str], path: Path, costs_path: Path, ignored: set[str]
+) -> FeatureCosts:
+    """Prices in the order of the columns; those of the target and of what is dropped are ignored."""
+    priced = [name for name in costs.feature_names or () if name not in ignored]
     without_price = [name for name in features if name not in set(priced)]
     without_column = [name for name in priced if name not in set(features)]
     if without_price or without_column:
@@ -154,11 +158,7 @@ def _aligned(costs: FeatureCosts, features: Sequence[str], path: Path, costs_pat
         else:
             parts.append("Remove these from the price list, or add the columns.")
         raise Mistake(" ".join(parts))
-    return costs.subset(list(features)) if features else _refuse_no_features(path, target)
-
-
-def _refuse_no_features(path: Path, target: str) -> FeatureCosts:
-    raise Mistake(f"{path} has no column besides {target!r}; there is nothing to predict from.")
+    return costs.subset(list(features))
 
 
 def _labels(path: Path, target: str, column: Any) -> NDArray[Any]:

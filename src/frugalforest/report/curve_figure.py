@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from frugalforest.evaluation import cost_curve
+from frugalforest.evaluation import CostCurve, cost_curve
 from frugalforest.report.measuring import Measured
 from frugalforest.report.svg import Drawing, Names, Scale, figure, polyline, short
+
+MOST_POINTS = 60
 
 
 @dataclass(frozen=True)
@@ -36,12 +38,20 @@ def curve_figure(
     """The sizes of the model measured on the test rows, where it has several, and what else was tried."""
     steps: list[tuple[float, float]] = []
     if hasattr(model, "_cost_curve"):
-        curve = cost_curve(model, X, measured.y)
+        curve = _thinned(cost_curve(model, X, measured.y))
         steps = sorted(zip(curve.cost.tolist(), curve.error.tolist(), strict=True))
     others = tuple(trial for trial in trials if trial[0] != method)
     return CurveFigure(
         tuple(steps), others, (measured.cost, measured.error), measured.free_error, budget, measured.costs.total
     )
+
+
+def _thinned(curve: CostCurve) -> CostCurve:
+    """At most sixty points, more of them among the small sizes, where the curve still bends."""
+    if len(curve) <= MOST_POINTS:
+        return curve
+    order = np.lexsort((curve.variant, curve.n_trees))
+    return curve.take(order[np.unique(np.geomspace(1, len(order), MOST_POINTS).round().astype(np.intp)) - 1])
 
 
 def draw_curve_figure(data: CurveFigure) -> str:
