@@ -106,7 +106,7 @@ def test_text_where_a_number_is_expected(refuse, place):
     lines[17] = ",".join([cells[0], "high", *cells[2:]])
     (place / "people.csv").write_text("\n".join(lines))
     said = refuse()
-    assert "column 'glucose' has the text 'high' in row 17, where a number is expected" in said
+    assert "column 'glucose' has the text 'high' in line 18, where a number is expected" in said
     assert "--missing 'high'" in said
     assert "--categorical glucose" in said
 

@@ -131,6 +131,8 @@ def test_text_where_a_number_is_expected(run, place, model, name, monkeypatch):
 def test_mistakes(run, place, model):
     assert "has no column 'id'" in run("predict", model, "people.csv", "-o", "o.csv", "--keep", "id").stderr
     assert run("predict", model, "people.csv", "--json").exit_code == 2
+    (place / "bills.csv").write_text("age,glucose,insulin,smoker,bill\n60,100,80,no,7\n")
+    assert "is a column of the answers" in run("predict", model, "bills.csv", "-o", "o.csv", "--keep", "bill").stderr
     assert "the end of the name does not say" in run("predict", model, "people.csv", "-o", "o.xlsx").stderr
     (place / "none.csv").write_text("age,glucose,insulin,smoker\n")
     assert "has no rows below its first line" in run("predict", model, "none.csv", "-o", "o.csv").stderr

@@ -117,8 +117,17 @@ class Reader:
             raise Mistake(
                 f"{table.path} has no column {', '.join(map(repr, unknown))}; it has {', '.join(table.columns[:30])}."
             )
+        self._refuse_clash()
         self._features = self._columns_for(encoder)
         self._texts = [name for place, name in enumerate(self._features) if self._is_text(encoder, place, name)]
+
+    def _refuse_clash(self) -> None:
+        answers = {"prediction", "bill", "features", *(f"P({label})" for label in self._model.classes_.tolist())}
+        clash = [name for name in self._keep if name in answers]
+        if clash:
+            raise Mistake(
+                f"--keep names {', '.join(map(repr, clash))}, which is a column of the answers; rename it first."
+            )
 
     def _columns_for(self, encoder: Any) -> list[str]:
         """The columns of the table that the model reads."""

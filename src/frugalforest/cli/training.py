@@ -120,14 +120,15 @@ def load_training_data(path: Path, target: str, costs_path: Path, wishes: TableW
     table = file.read(as_text=wishes.categorical)
     if len(table) == 0:
         raise Mistake(f"{path} has no rows below its first line; give a table with rows to learn from.")
-    labelled = table.filter(table[target].is_valid())
+    X = _typed(file, table.select(features), wishes)
+    has_label = table[target].is_valid()
+    labelled = table.filter(has_label)
     y = _labels(path, target, labelled[target])
     if len(labelled) < FEWEST_ROWS:
         raise Mistake(
             f"{path} has {counted(len(labelled), 'row')} with a {target}; {FEWEST_ROWS} are the least to learn from."
         )
-    X = _typed(file, labelled.select(features), wishes)
-    return TrainingData(path, target, X, y, costs, len(table) - len(labelled))
+    return TrainingData(path, target, X.filter(has_label), y, costs, len(table) - len(labelled))
 
 
 def _refuse_unknown(file: TableFile, named: Sequence[tuple[str, Sequence[str]]]) -> None:
@@ -220,5 +221,6 @@ def _refuse_slips(file: TableFile, name: str, column: Any) -> None:
     if slips and len(distinct) - len(slips) > MOSTLY_NUMBERS * len(distinct):
         row = next(place for place, value in enumerate(column.to_pylist()) if value in slips)
         value = column[row].as_py()
-        mistake = text_for_number(file.path, name, value, None, row + 1)
+        line = row + 2 if file.kind == "text" else None  # the first line has the names
+        mistake = text_for_number(file.path, name, value, line, row + 1)
         raise Mistake(f"{mistake} If {name!r} holds names rather than amounts, add --categorical {name}.")
