@@ -1,9 +1,10 @@
 """Writes docs/command_line.md: every command of the template is run, and what it prints goes to the page.
 
-    FRUGALFOREST_DATA=folder python docs/command_line/make.py [--keep folder]
+    FRUGALFOREST_DATA=folder python docs/command_line/make.py [--keep folder] [--picture]
 
 Needs heart_cleveland in the folder, and pexpect for the talk in a terminal. `--keep` leaves the files that the commands
-write in a folder, instead of a temporary one.
+write in a folder, instead of a temporary one. `--picture` also draws docs/images/report.png, the upper part of the
+report, with chromium and selenium.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import csv
 import os
 import re
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -106,15 +108,33 @@ def help_seconds(repeats: int = 7) -> float:
     return min(times)
 
 
+def take_picture(page: Path, picture: Path, width: int = 820, height: int = 1680) -> None:
+    """The upper part of a page, as a browser shows it."""
+    from selenium import webdriver
+
+    options = webdriver.ChromeOptions()
+    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"):
+        options.add_argument(argument)
+    browser = webdriver.Chrome(options=options, service=webdriver.ChromeService(shutil.which("chromedriver")))
+    size = {"width": width, "height": height, "deviceScaleFactor": 1.25, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    browser.get(page.as_uri())
+    browser.save_screenshot(str(picture))
+    browser.quit()
+
+
 def main() -> None:
     """Write the page."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--keep", type=Path)
+    parser.add_argument("--picture", action="store_true")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.keep or Path(temporary)
         folder.mkdir(exist_ok=True)
         PAGE.write_text(make(folder), encoding="utf-8")
+        if options.picture:
+            take_picture(folder.resolve() / "heart.html", HERE.parent / "images" / "report.png")
 
 
 if __name__ == "__main__":

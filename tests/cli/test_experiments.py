@@ -2,6 +2,7 @@
 
 import csv
 import json
+import sys
 import time
 
 import numpy as np
@@ -39,6 +40,14 @@ def test_a_curve_as_a_picture(run, place, fit_options, name, start):
     pytest.importorskip("matplotlib")
     assert run("curve", "people.csv", *fit_options, "--budgets", "2", "-o", name).exit_code == 0
     assert (place / name).read_bytes().startswith(start)
+
+
+def test_without_matplotlib_there_is_csv(run, place, fit_options, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    result = run("curve", "people.csv", *fit_options, "--budgets", "2", "-o", "curve.png")
+    assert result.exit_code == 2
+    assert 'pip install "frugalforest[plot]". Or write .csv' in result.stderr
+    assert run("curve", "people.csv", *fit_options, "--budgets", "2", "-o", "curve.csv").exit_code == 0
 
 
 def test_a_picture_of_an_unknown_kind(run, place, fit_options):

@@ -254,7 +254,7 @@ class _Session:
             return ""
         if getattr(self._run, "is_proven", True):
             return " (nothing that was not asked could change it)"
-        return " (nothing more can be bought within the budget)"
+        return " (what would be asked next is beyond the budget)"
 
 
 def _odds(step: Any) -> str:

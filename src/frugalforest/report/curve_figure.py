@@ -13,6 +13,7 @@ from frugalforest.report.measuring import Measured
 from frugalforest.report.svg import Drawing, Names, Scale, figure, polyline, short
 
 MOST_POINTS = 60
+OWN_TRIAL = "this one, on validation rows"
 
 
 @dataclass(frozen=True)
@@ -40,9 +41,9 @@ def curve_figure(
     if hasattr(model, "_cost_curve"):
         curve = _thinned(cost_curve(model, X, measured.y))
         steps = sorted(zip(curve.cost.tolist(), curve.error.tolist(), strict=True))
-    others = tuple(trial for trial in trials if trial[0] != method)
+    named = tuple((OWN_TRIAL if name == method else name, cost, error) for name, cost, error in trials)
     return CurveFigure(
-        tuple(steps), others, (measured.cost, measured.error), measured.free_error, budget, measured.costs.total
+        tuple(steps), named, (measured.cost, measured.error), measured.free_error, budget, measured.costs.total
     )
 
 

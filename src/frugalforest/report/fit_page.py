@@ -92,7 +92,7 @@ def _numbers(measured: Measured, budget: float | None) -> list[tuple[str, str, s
 
 def _said_of_curve(curve: CurveFigure) -> str:
     line = " The line is this model in other sizes, as validation chose them." if curve.steps else ""
-    rings = " Rings are other methods that were tried, on validation rows." if curve.trials else ""
+    rings = " Rings are the methods that were tried, on validation rows." if curve.trials else ""
     return f"Error against average bill, on the test rows.{line}{rings}"
 
 
