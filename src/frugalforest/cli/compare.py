@@ -67,15 +67,13 @@ def compare(
     from frugalforest.cli.experiments import parse_budgets, resample, spread_budgets, summarise
     from frugalforest.cli.pictures import require_picture
     from frugalforest.cli.progress import progress
-    from frugalforest.cli.tables import TextFormat
     from frugalforest.cli.training import TableWishes, load_training_data
 
     if output is not None:
         require_picture(output)
     if report is not None:
         require_room(report, "the report")
-    wishes = TableWishes(TextFormat(separator, missing or ()), categorical or (), drop or ())
-    table = load_training_data(data, target, costs, wishes)
+    table = load_training_data(data, target, costs, TableWishes.of(separator, missing, categorical, drop))
     amounts = spread_budgets(table.costs, 5)[1:-1] if budgets is None else parse_budgets(budgets, table.costs)
     settings = Settings(table.costs, None, trees, seed, jobs)
     if not method or names == [AUTO]:

@@ -56,13 +56,11 @@ def curve(
     from frugalforest.cli.experiments import measure, parse_budgets, summarise
     from frugalforest.cli.pictures import require_picture, save_picture, save_rows
     from frugalforest.cli.progress import progress
-    from frugalforest.cli.tables import TextFormat
     from frugalforest.cli.training import TableWishes, load_training_data
 
     if output is not None:
         require_picture(output)
-    wishes = TableWishes(TextFormat(separator, missing or ()), categorical or (), drop or ())
-    table = load_training_data(data, target, costs, wishes)
+    table = load_training_data(data, target, costs, TableWishes.of(separator, missing, categorical, drop))
     amounts = parse_budgets(budgets, table.costs)
     learn, test = table.split(test_share, seed)
     settings = Settings(table.costs, None, trees, seed, jobs)

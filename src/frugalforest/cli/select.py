@@ -64,11 +64,9 @@ def select(
         if output.suffix.lower() != ".csv":
             raise Mistake(f"{output.name}: panels are written as .csv.")
     from frugalforest.cli.experiments import parse_budgets
-    from frugalforest.cli.tables import TextFormat
     from frugalforest.cli.training import TableWishes, load_training_data
 
-    wishes = TableWishes(TextFormat(separator, missing or ()), categorical or (), drop or ())
-    table = load_training_data(data, target, costs, wishes)
+    table = load_training_data(data, target, costs, TableWishes.of(separator, missing, categorical, drop))
     amounts = parse_budgets(budgets, table.costs)
     found = (
         _compared(table, amounts, splits, trees, seed, jobs)

@@ -103,6 +103,17 @@ class TableWishes:
     categorical: Sequence[str] = ()
     drop: Sequence[str] = ()
 
+    @classmethod
+    def of(
+        cls,
+        separator: str | None,
+        missing: Sequence[str] | None,
+        categorical: Sequence[str] | None,
+        drop: Sequence[str] | None,
+    ) -> TableWishes:
+        """From options, where None means that nothing was said."""
+        return cls(TextFormat(separator, missing or ()), categorical or (), drop or ())
+
 
 def load_training_data(path: Path, target: str, costs_path: Path, wishes: TableWishes) -> TrainingData:
     """Read the table and its prices, and refuse whatever would go wrong later."""
