@@ -197,9 +197,9 @@ def test_a_damaged_file(refuse, place, name):
 def test_a_file_that_unpacks_to_too_much(refuse, place, monkeypatch):
     import gzip
 
-    from frugalforest.cli.tables import reading
+    from frugalforest.cli.tables import base
 
-    monkeypatch.setattr(reading, "MAX_BYTES", 5000)
+    monkeypatch.setattr(base, "MAX_BYTES", 5000)
     (place / "people.csv.gz").write_bytes(gzip.compress((place / "people.csv").read_bytes()))
     assert "learn from a sample" in refuse(data="people.csv.gz")
     assert "learn from a sample" in refuse()

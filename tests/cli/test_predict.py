@@ -9,7 +9,7 @@ import pytest
 from pyarrow import csv, feather, parquet
 
 import frugalforest as ff
-from frugalforest.cli.tables import reading
+from frugalforest.cli.tables import TableFile, binary, text
 
 
 def read(path):
@@ -51,11 +51,14 @@ def test_chunks_change_nothing(run, place, model, expected, name, monkeypatch):
     elif name.endswith("gz"):
         with pa.output_stream(name) as file:
             csv.write_csv(table, file)
-    monkeypatch.setattr(reading, "BLOCK", 1000)
-    monkeypatch.setattr(reading, "CHUNK_ROWS", 16)
+    monkeypatch.setattr(text, "BLOCK", 1000)
+    monkeypatch.setattr(binary, "CHUNK_ROWS", 16)
     sizes = []
-    chunks = reading.TableFile.chunks
-    monkeypatch.setattr(reading.TableFile, "chunks", lambda *a: (sizes.append(len(c[0])) or c for c in chunks(*a)))
+    for kind in TableFile.__subclasses__():
+        chunks = kind.chunks
+        monkeypatch.setattr(
+            kind, "chunks", lambda *a, chunks=chunks: (sizes.append(len(c[0])) or c for c in chunks(*a))
+        )
     assert run("predict", model, name, "-o", "o.csv").exit_code == 0
     assert read(place / "o.csv")["prediction"].to_pylist() == expected[0].tolist()
     assert len(sizes) > 5
@@ -112,8 +115,8 @@ def test_a_panel_needs_its_own_columns_only(run, place, fit_options):
 
 @pytest.mark.parametrize("name", ["bad.csv", "bad.parquet"])
 def test_text_where_a_number_is_expected(run, place, model, name, monkeypatch):
-    monkeypatch.setattr(reading, "BLOCK", 1000)
-    monkeypatch.setattr(reading, "CHUNK_ROWS", 16)
+    monkeypatch.setattr(text, "BLOCK", 1000)
+    monkeypatch.setattr(binary, "CHUNK_ROWS", 16)
     table = read(place / "people.csv")
     glucose = [str(value) for value in table["glucose"].to_pylist()]
     glucose[99] = "high"

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from frugalforest.cli import options
 from frugalforest.cli.errors import as_mistake
 from frugalforest.cli.files import size_of
-from frugalforest.cli.methods import METHODS, Settings, methods_of, suited_to
+from frugalforest.cli.methods import METHODS, Settings, methods_of
 from frugalforest.cli.printing import Printer, money, percent
 
+if TYPE_CHECKING:
+    from frugalforest.cli.experiments import Summary
+    from frugalforest.cli.training import TrainingData
+
 METHODS_HELP = f"A method; repeat for several. {', '.join(METHODS)}."
+COLUMNS = ("method", "budget", "average_bill", "error")
 
 
 def curve(
@@ -54,7 +59,7 @@ def curve(
     """
     methods = methods_of(method or ["budget-forest"])
     from frugalforest.cli.experiments import measure, parse_budgets, summarise
-    from frugalforest.cli.pictures import require_picture, save_picture, save_rows
+    from frugalforest.cli.pictures import require_picture
     from frugalforest.cli.progress import progress
     from frugalforest.cli.training import TableWishes, load_training_data
 
@@ -65,33 +70,13 @@ def curve(
     learn, test = table.split(test_share, seed)
     settings = Settings(table.costs, None, trees, seed, jobs)
     with progress("fitting", len(methods)) as advance, as_mistake():
-        methods = methods if method else suited_to(methods, has_text=bool(table.text_columns))
         points = summarise(measure(methods, learn, test, amounts, settings, on_step=advance), n_splits=2)
-    free_error = float((test.y != max(test.classes.tolist(), key=lambda label: (learn.y == label).sum())).mean())
+    points.sort(key=lambda point: [each.name for each in methods].index(point.method))
+    free_error = _free_error(learn, test)
     printer = Printer()
-    printer.line(
-        f"{len(learn):,} rows to learn from, {len(test):,} to measure on; everything costs {money(table.costs.total)}."
-    )
-    printer.line(f"The most frequent class, for nothing: {percent(free_error)} wrong.")
-    printer.line()
-    rows = [(point.method, money(point.budget), money(point.cost), percent(point.error)) for point in points]
-    printer.table(
-        ["method", "budget", "average bill", "error"],
-        sorted(rows, key=lambda row: [m.name for m in methods].index(row[0])),
-    )
-    if output is not None and output.suffix.lower() == ".csv":
-        save_rows(
-            output,
-            ["method", "budget", "average_bill", "error"],
-            [(p.method, p.budget, p.cost, p.error) for p in points],
-        )
-    elif output is not None:
-        from frugalforest.plotting.methods import draw_methods
-
-        save_picture(
-            output, lambda ax: draw_methods(points, free_error=free_error, total_cost=table.costs.total, ax=ax)
-        )
+    _show(printer, points, learn, test, free_error)
     if output is not None:
+        _write(output, points, free_error, table.costs.total)
         printer.line()
         printer.line(f"Curve: {output} ({size_of(output)})")
     printer.json(
@@ -100,9 +85,37 @@ def curve(
             "n_test": len(test),
             "cost_of_everything": table.costs.total,
             "error_of_most_frequent_class": free_error,
-            "points": [
-                {"method": p.method, "budget": p.budget, "average_bill": p.cost, "error": p.error} for p in points
-            ],
+            "points": [dict(zip(COLUMNS, _row(point), strict=True)) for point in points],
             "output": None if output is None else str(output),
         }
     )
+
+
+def _free_error(learn: TrainingData, test: TrainingData) -> float:
+    """The error of answering with the class that is most frequent among the rows to learn from."""
+    most_frequent = max(learn.classes.tolist(), key=lambda label: (learn.y == label).sum())
+    return float((test.y != most_frequent).mean())
+
+
+def _row(point: Summary) -> tuple[str, float, float, float]:
+    return point.method, point.budget, point.cost, point.error
+
+
+def _show(printer: Printer, points: list[Summary], learn: TrainingData, test: TrainingData, free_error: float) -> None:
+    everything = money(learn.costs.total)
+    printer.line(f"{len(learn):,} rows to learn from, {len(test):,} to measure on; everything costs {everything}.")
+    printer.line(f"The most frequent class, for nothing: {percent(free_error)} wrong.")
+    printer.line()
+    rows = [(point.method, money(point.budget), money(point.cost), percent(point.error)) for point in points]
+    printer.table(["method", "budget", "average bill", "error"], rows)
+
+
+def _write(output: Path, points: list[Summary], free_error: float, total_cost: float) -> None:
+    from frugalforest.cli.pictures import save_picture, save_rows
+
+    if output.suffix.lower() == ".csv":
+        save_rows(output, COLUMNS, [_row(point) for point in points])
+        return
+    from frugalforest.plotting.methods import draw_methods
+
+    save_picture(output, lambda ax: draw_methods(points, free_error=free_error, total_cost=total_cost, ax=ax))

@@ -45,10 +45,10 @@ def inspect(
     if data is None:
         bought, source, bill = *expected_purchases(classifier), None
     else:
-        from frugalforest.cli.tables import TableFile, TextFormat
+        from frugalforest.cli.tables import TextFormat, open_table
 
         with as_mistake(f"{data}: "):
-            bought, n_rows, bill = count_purchases(classifier, TableFile(data, TextFormat(separator, missing or ())))
+            bought, n_rows, bill = count_purchases(classifier, open_table(data, TextFormat(separator, missing or ())))
         source = f"share of the {counted(n_rows, 'row')} of {data} that buy it"
     texts = [_tree_text(classifier, number, depth) for number in tree or []]
     printer = Printer()

@@ -51,7 +51,7 @@ def predict(
     $ frugalforest predict heart.ff big.parquet -o answers.parquet --keep id
     """
     from frugalforest.cli.models import load_model
-    from frugalforest.cli.tables import TableFile, TableWriter, TextFormat, require_writable_format
+    from frugalforest.cli.tables import TableWriter, TextFormat, open_table, require_writable_format
     from frugalforest.cli.tables.writing import STDOUT
 
     if output != STDOUT:
@@ -60,7 +60,7 @@ def predict(
     if output == STDOUT and as_json:
         raise Mistake("--json and the answers cannot both go to stdout; give --output a file.")
     classifier = load_model(model, jobs)
-    table = TableFile(data, TextFormat(separator, missing or ()))
+    table = open_table(data, TextFormat(separator, missing or ()))
     reader = Reader(classifier, table, [*(keep or [])], target)
     tally = _Tally()
     from frugalforest.cli.progress import progress
@@ -198,7 +198,7 @@ class Reader:
         for label, n in zip(*np.unique(labels, return_counts=True), strict=True):
             tally.labels[str(label)] = tally.labels.get(str(label), 0) + int(n)
         if self._target is not None:
-            from frugalforest.cli.tables.reading import plain_text
+            from frugalforest.cli.tables.values import plain_text
 
             truth = np.array(plain_text(chunk[self._target]).to_pylist(), dtype=object)
             known = np.array([value is not None for value in truth])

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from frugalforest.cli.errors import Mistake, as_mistake
 from frugalforest.cli.files import require_file
 from frugalforest.cli.printing import counted, shortened
-from frugalforest.cli.tables import TableFile, TextFormat
+from frugalforest.cli.tables import TableFile, TextFormat, open_table
 from frugalforest.cli.tables.formats import single_column
 from frugalforest.cli.tables.mistakes import text_for_number
-from frugalforest.cli.tables.reading import is_number, plain_text
+from frugalforest.cli.tables.values import is_number, plain_text
 from frugalforest.costs import FeatureCosts
 from frugalforest.estimators.problem import stratified_mask
 
@@ -117,7 +117,7 @@ class TableWishes:
 
 def load_training_data(path: Path, target: str, costs_path: Path, wishes: TableWishes) -> TrainingData:
     """Read the table and its prices, and refuse whatever would go wrong later."""
-    file = TableFile(path, wishes.text)
+    file = open_table(path, wishes.text)
     if len(file.columns) == 1:
         raise single_column(path, file.columns[0])
     require_file(costs_path, "the price list")
@@ -232,6 +232,6 @@ def _refuse_slips(file: TableFile, name: str, column: Any) -> None:
     if slips and len(distinct) - len(slips) > MOSTLY_NUMBERS * len(distinct):
         row = next(place for place, value in enumerate(column.to_pylist()) if value in slips)
         value = column[row].as_py()
-        line = row + 2 if file.kind == "text" else None  # the first line has the names
+        line = row + 2 if file.has_lines else None  # the first line has the names
         mistake = text_for_number(file.path, name, value, line, row + 1)
         raise Mistake(f"{mistake} If {name!r} holds names rather than amounts, add --categorical {name}.")
