@@ -2,8 +2,9 @@
 
     python -m benchmarks.speed.predict_file [--rows 50000 5000000] [--formats csv parquet] [--jobs 2]
 
-Simulated rows (11 columns of numbers, 2 of text), a standard forest of 100 trees grown from 20,000 rows. Each file is predicted by a
-process of its own; its peak memory is what the system says at its end. Rows are added to results/predict_file.csv.
+Simulated rows (11 columns of numbers, 2 of text), a standard forest of 100 trees grown from 20,000 rows. Each file is
+predicted by a process of its own; its peak memory is what the system says at its end. Rows are added to
+results/predict_file.csv.
 """
 
 from __future__ import annotations
