@@ -205,6 +205,20 @@ def test_a_file_that_unpacks_to_too_much(refuse, place, monkeypatch):
     assert "learn from a sample" in refuse()
 
 
+def test_names_do_not_command_the_terminal(run, place, fit_options):
+    evil = "\x1b]0;owned\x07[bold]"
+    for name in ("people.csv", "prices.csv"):
+        (place / name).write_text((place / name).read_text().replace("glucose", evil))
+    result = run("fit", "people.csv", *fit_options, "-m", "standard-forest")
+    assert result.exit_code == 0
+    assert "\x1b]" not in result.stdout
+    assert "[bold]" in result.stdout
+    typed = "unknown\n" * 4
+    assert "\x1b]" not in run("acquire", "model.ff", "--stop", "all", input=typed).stdout
+    result = run("fit", "people.csv", *fit_options, "--target", "\x1b[31m")
+    assert (result.exit_code, "\x1b[" in result.stderr) == (2, False)
+
+
 def test_usage_mistakes_have_code_2_as_well(run, place):
     assert run("fit", "people.csv").exit_code == 2
     assert run("fit", "people.csv", "--no-such-option").exit_code == 2

@@ -59,7 +59,7 @@ def test_curve(fitted, measured):
     curve = ff.evaluation.cost_curve(model, X, y)
     assert sorted(error for _, error in data.steps) == sorted(curve.error.tolist())
     assert [cost for cost, _ in data.steps] == sorted(curve.cost.tolist())
-    assert data.trials == (("panel", 1.0, 0.5), ("this one, on validation rows", 2.0, 0.4))
+    assert data.trials == (("panel", 1.0, 0.5), ("this one, validation", 2.0, 0.4))
     assert data.chosen == (measured.cost, measured.error)
 
 

@@ -144,7 +144,7 @@ class _Session:
 
     def _read(self, prompt: str) -> str | None:
         """A line from the user; None at the end of the input. Prompts go to stdout, or nowhere with --json."""
-        self._printer.console.print(prompt, end="")
+        self._printer.prompt(prompt)
         try:
             return input().strip()
         except EOFError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import traceback
 import warnings
@@ -76,7 +77,13 @@ def _report(error: Exception) -> int:
     return _tell(f"unexpected error, which is a fault of frugalforest. {what}.{way_out}", UNEXPECTED)
 
 
+def harmless(text: str) -> str:
+    """A text without the characters that command a terminal, whatever file it comes from."""
+    return re.sub(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", "\N{REPLACEMENT CHARACTER}", text)
+
+
 def _tell(message: str, exit_code: int) -> int:
+    message = harmless(message)
     print(f"error: {message}" if exit_code != INTERRUPTED else f"\n{message}", file=sys.stderr)
     if Switches.as_json:
         print(json.dumps({"error": message, "exit_code": exit_code}))
@@ -96,6 +103,6 @@ def _show_warnings_as_notes() -> None:
         file: TextIO | None = None,
         line: str | None = None,
     ) -> None:
-        print(f"note: {message}", file=sys.stderr)
+        print(f"note: {harmless(str(message))}", file=sys.stderr)
 
     warnings.showwarning = show

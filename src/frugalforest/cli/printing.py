@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from frugalforest.cli.errors import Switches
+from frugalforest.cli.errors import Switches, harmless
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -26,12 +26,16 @@ class Printer:
 
     def line(self, text: str = "", style: str | None = None) -> None:
         """One line for people."""
-        self.console.print(text, style=style)
+        self.console.print(harmless(text), style=style)
 
     def heading(self, text: str) -> None:
         """A line above what follows."""
         self.console.print()
-        self.console.print(text, style="bold")
+        self.console.print(harmless(text), style="bold")
+
+    def prompt(self, text: str) -> None:
+        """A question; the answer stands behind it."""
+        self.console.print(harmless(text), end="")
 
     def facts(self, pairs: Iterable[tuple[str, str]]) -> None:
         """What | how much, one below the other."""
@@ -53,7 +57,7 @@ class Printer:
                 Text(name), justify="left" if is_text else "right", overflow="fold" if is_text else "ellipsis"
             )
         for row in rows:
-            table.add_row(*(Text(cell) for cell in row))
+            table.add_row(*(Text(harmless(cell)) for cell in row))
         self.console.print(table, soft_wrap=False)
 
     def json(self, content: dict[str, Any]) -> None:

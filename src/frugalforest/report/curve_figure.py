@@ -13,7 +13,7 @@ from frugalforest.report.measuring import Measured
 from frugalforest.report.svg import Drawing, Names, Scale, figure, polyline, short
 
 MOST_POINTS = 60
-OWN_TRIAL = "this one, on validation rows"
+OWN_TRIAL = "this one, validation"
 
 
 @dataclass(frozen=True)
