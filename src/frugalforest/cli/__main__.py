@@ -1,0 +1,5 @@
+"""`python -m frugalforest.cli` is the `frugalforest` command."""
+
+from frugalforest.cli import main
+
+main()
