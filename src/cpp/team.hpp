@@ -43,7 +43,7 @@ class Team {
             return;
         }
         open(n_tasks, task);
-        work();
+        work(task);
         close();
         if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
     }
@@ -60,16 +60,16 @@ class Team {
         wake_.notify_all();
     }
 
-    // A helper that has not woken up yet finds the job closed: nobody waits for it.
+    // A helper that has not woken up yet finds the job closed, and nobody waits for it; one at work has the task in hand.
     void close() {
         std::unique_lock<std::mutex> guard(lock_);
         task_ = nullptr;
         done_.wait(guard, [this] { return n_working_ == 0; });
     }
 
-    void work() {
+    void work(const std::function<void(size_t)>& task) {
         try {
-            for (size_t i = next_++; i < n_tasks_; i = next_++) (*task_)(i);
+            for (size_t i = next_++; i < n_tasks_; i = next_++) task(i);
         } catch (...) {
             std::lock_guard<std::mutex> guard(lock_);
             if (!failure_) failure_ = std::current_exception();
@@ -86,8 +86,9 @@ class Team {
             seen = job_;
             if (!task_) continue;
             ++n_working_;
+            const auto& task = *task_;
             guard.unlock();
-            work();
+            work(task);
             guard.lock();
             if (--n_working_ == 0) done_.notify_one();
         }
