@@ -47,6 +47,8 @@ def run(command: str, folder: Path) -> str:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
     )
+    if result.returncode not in (0, 2):  # 2: a mistake that the page shows on purpose
+        raise RuntimeError(f"{command} ended with {result.returncode}: {result.stdout}")
     return result.stdout
 
 

@@ -57,7 +57,10 @@ def inspect(
     facts = [
         ("asks first for", "nothing" if first is None else f"{first} ({money(price)})"),
         ("reading everything", money(costs.total)),
-        ("features ever bought", f"{sum(share > 0 for share in bought)} of {len(names)}"),
+        (
+            "features bought",
+            f"{sum(share != 0 for share in bought)} of {len(names)}{', at most' if data is None else ''}",
+        ),
     ]
     if bill is not None:
         facts.append(("average bill", money(bill)))
@@ -67,7 +70,7 @@ def inspect(
     printer.facts([*facts, *_settings(classifier)])
     printer.heading(f"Bought ({source})")
     order = sorted(range(len(names)), key=lambda i: (-bought[i], i))
-    rows = [(names[i], percent(bought[i]), money(costs.alone[i])) for i in order if bought[i] > 0]
+    rows = [(names[i], percent(bought[i]), money(costs.alone[i])) for i in order if bought[i] != 0]
     printer.table(["feature", "bought", "price"], rows or [("nothing", "", "")])
     for number, text in zip(tree or [], texts, strict=True):
         printer.heading(f"Tree {number}")

@@ -46,7 +46,7 @@ def expected_purchases(model: Any) -> tuple[list[float], str]:
         return (1 - np.prod(1 - shares, axis=0)).tolist(), (
             "at most: as if the trees were independent, and all of them read; give DATA to count"
         )
-    return [0.0] * model.n_features_in_, "not known without rows; give DATA to count"
+    return [float("nan")] * model.n_features_in_, "not known without rows; give DATA to count"
 
 
 def reached_by_tree(forest: Forest) -> Floats:
