@@ -195,7 +195,9 @@ def draw_appendix(rows: pd.DataFrame, path: Path) -> None:
         for method, errors in families(rows, name).items():
             family = method.split()[0].rstrip(",")
             style = ":" if method.endswith("alpha 0") else "-"
-            label = family if method in ("Powers 2", "Pairs, best alpha") else method if style == ":" else None
+            label = (
+                None if method in ("Powers 3", "Powers 4", "Powers 5") else method.replace("Powers 2", "Powers 2 to 5")
+            )
             ax.plot(np.arange(len(errors)), errors, style, color=COLOURS[family], linewidth=1.2, label=label)
         ax.set(title=name, xlabel="largest bill", ylim=(0, None))
     axes[0, 0].set_ylabel("training error")
