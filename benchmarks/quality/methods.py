@@ -76,7 +76,7 @@ def penalized_forest(task: Task, seed: int) -> dict[str, ByBudget]:
 
 def cegb(task: Task, seed: int) -> dict[str, ByBudget]:
     sizes = peers.leaves_for(len(task.y))
-    return peers.tuned(task, peers.single_boosters(task, seed, peers.lightgbm, sizes))
+    return peers.tuned(task, peers.single_boosters(task, seed, peers.lightgbm, peers.TRADEOFFS, sizes))
 
 
 def cegb_averaged(task: Task, seed: int) -> dict[str, ByBudget]:
@@ -84,7 +84,7 @@ def cegb_averaged(task: Task, seed: int) -> dict[str, ByBudget]:
 
 
 def catboost(task: Task, seed: int) -> dict[str, ByBudget]:
-    return peers.tuned(task, peers.single_boosters(task, seed, peers.catboost, (6,)))
+    return peers.tuned(task, peers.single_boosters(task, seed, peers.catboost, peers.CATBOOST_TRADEOFFS, (6,)))
 
 
 def panels(task: Task, seed: int, selector: Any, estimator: Any) -> dict[str, ByBudget]:

@@ -24,6 +24,7 @@ Predictor = Callable[[Any], tuple[Any, Any]]
 
 # Loss per money, in units of the mean price of a feature. Finely spaced where a booster is left with few features.
 TRADEOFFS = (0.003, 0.01, 0.03, 0.06, 0.1, 0.16, 0.25, 0.4, 0.65, 1, 1.6, 3)
+CATBOOST_TRADEOFFS = (1e-5, 3e-5, 1e-4, 2e-4, 3e-4, 5e-4, 8e-4, 1.2e-3, 1.8e-3, 2.5e-3, 4e-3, 0.01)  # in its own units
 N_TREES = 300
 PATIENCE = 20
 N_FOLDS = 3  # as many as the cascade has
@@ -81,10 +82,12 @@ def average(ensembles: list[Ensemble]) -> Ensemble:
 # ---- candidates: each an ensemble with an error and a bill on validation rows
 
 
-def single_boosters(task: Task, seed: int, fit: Callable[..., Any], sizes: tuple[int, ...]) -> Iterator[Any]:
+def single_boosters(
+    task: Task, seed: int, fit: Callable[..., Any], tradeoffs: tuple[float, ...], sizes: tuple[int, ...]
+) -> Iterator[Any]:
     """(ensemble, rows to choose with) for every trade-off and size."""
     X, X_val, y, y_val = train_test_split(task.X, task.y, test_size=0.2, stratify=task.y, random_state=seed)
-    for tradeoff in TRADEOFFS:
+    for tradeoff in tradeoffs:
         for size in sizes:
             yield import_ensemble(fit(X, y, X_val, y_val, task.costs, tradeoff, size)), [(X_val, y_val)]
 

@@ -244,13 +244,18 @@ def n_seeds(table: pd.DataFrame, name: str) -> int:
     return int(table[table["name"] == name].groupby("method").size().min())
 
 
-def write_report(rows: list[dict], folder: Path) -> None:
-    """report.md and its figure in a folder."""
+def findings(rows: list[dict]) -> list[Finding]:
+    """What the rows say about the paper's sentences."""
     table, open_questions, appendix = (part_of(rows, part) for part in ("table", "variants", "appendix"))
     found = table_findings(table) if len(table) else []
     found += figure_3_findings()
     found += [alpha_finding(open_questions)] if len(open_questions) else []
-    found += appendix_findings(appendix) if len(appendix) else []
+    return found + (appendix_findings(appendix) if len(appendix) else [])
+
+
+def write_report(rows: list[dict], folder: Path) -> None:
+    """report.md and its figure in a folder."""
+    table, open_questions, appendix = (part_of(rows, part) for part in ("table", "variants", "appendix"))
     if len(appendix):
         draw_appendix(appendix, folder / "appendix.png")
     present = set(table["name"]) if len(table) else set()
@@ -260,7 +265,7 @@ def write_report(rows: list[dict], folder: Path) -> None:
         (Path(__file__).parent / "report.template.md")
         .read_text()
         .format(
-            findings=findings_table(found),
+            findings=findings_table(findings(rows)),
             seeds=", ".join(f"{name} {n_seeds(table, name)}" for name in SIZES if name in present),
             missing=f"Not run: {', '.join(missing)}." if missing else "Nothing was skipped.",
             table=table_1(table) if len(table) else none,

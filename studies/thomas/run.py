@@ -186,7 +186,7 @@ def run_budgets(task: dict, n_jobs: int) -> list[dict]:
 
 PARTS = {
     "curves": (lambda n: curve_tasks(list(PAPER), METHODS, n), run_curve),
-    "groups": (lambda n: curve_tasks(list(GROUPED), {"FFS": {}, "RFS": {}}, min(n, 5)), run_curve),
+    "groups": (lambda n: curve_tasks(list(GROUPED), {"FFS": {}, "RFS": {}}, min(n, 3)), run_curve),
     "rounds": (round_tasks, run_rounds),
     "budgets": (lambda n: budget_tasks(min(n, 10)), run_budgets),
 }

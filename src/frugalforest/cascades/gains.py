@@ -12,6 +12,7 @@ from sklearn.inspection import permutation_importance
 Floats = NDArray[np.float64]
 
 MOST_PERMUTED = 2_000  # rows
+MOST_RESIDUALS = 8_000  # rows that the next features are looked for with: it takes a fifth of the time of 36,000
 RESIDUAL_TREES = {"max_iter": 20, "learning_rate": 0.3, "max_leaf_nodes": 15, "early_stopping": False}
 
 
@@ -61,6 +62,10 @@ def residual_gains(
 
     residuals: (n_rows, n_targets), one column of 0/1 minus probability for each class but one.
     """
+    if len(rows) > MOST_RESIDUALS:
+        some = np.sort(np.random.default_rng(seed).choice(len(rows), MOST_RESIDUALS, replace=False))
+        rows, residuals = rows[some], residuals[some]
+        weights = None if weights is None else weights[some]
     gains = np.zeros(rows.shape[1])
     for target in residuals.T:
         trees = HistGradientBoostingRegressor(**RESIDUAL_TREES, categorical_features=categorical, random_state=seed)
