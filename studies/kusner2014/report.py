@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from studies.findings import Finding, findings_table, verdict_of
-from studies.kusner2014.tasks import CLASSIFICATION, RANKING, TASKS
+from studies.kusner2014.tasks import BUDGETS, CLASSIFICATION, RANKING, TASKS
 
 METHODS = ("ASTC", "ASTC soft", "CSTC", "l1", "GreedyMiser", "BudgetRF")
 COLOURS = dict(zip(METHODS, ("#0072b2", "#56b4e9", "#d55e00", "#777777", "#cc79a7", "#009e73"), strict=True))
@@ -196,7 +196,10 @@ def draw(curves: pd.DataFrame, path: Path) -> None:
             )
         label = "precision@5" if name in RANKING else "test error"
         ax.set(title=name, xlabel="average bill", ylabel=label, xscale="log")
-    axes.flat[0].legend(frameon=False)
+        ax.set_xticks(BUDGETS[name], [f"{budget:g}" for budget in BUDGETS[name]])
+        ax.minorticks_off()
+        ax.spines[["top", "right"]].set_visible(False)
+    figure.legend(*axes.flat[0].get_legend_handles_labels(), loc="outside lower center", ncols=6, frameon=False)
     figure.savefig(path, dpi=110)
     pyplot.close(figure)
 
