@@ -125,6 +125,12 @@ def summary(frame: pd.DataFrame) -> str:
     return text + (f" Where it is not: {'; '.join(lost)}." if lost else "")
 
 
+def missing(frame: pd.DataFrame) -> str:
+    """Which data sets are not in the tables."""
+    names = [name for name in SOURCES if not (frame["data"] == name).any()]
+    return f"Not run with every method yet: {', '.join(names)}." if names else "All data sets were run."
+
+
 def seconds_table(frame: pd.DataFrame) -> str:
     seconds = frame.groupby(["data", "method"])["seconds"].mean().unstack()
     seconds = seconds[[m for m in seconds.columns if not m.endswith("on demand") or m[:-11] not in seconds.columns]]
@@ -173,6 +179,10 @@ def write_report(rows: list[dict]) -> None:
     draw(frame, ROOT / "docs" / "images" / "quality.png")
     template = (Path(__file__).parent / "quality.template.md").read_text()
     text = template.format(
-        summary=summary(frame), areas=area_table(frame), wins=wins_table(frame), seconds=seconds_table(frame)
+        summary=summary(frame),
+        missing=missing(frame),
+        areas=area_table(frame),
+        wins=wins_table(frame),
+        seconds=seconds_table(frame),
     )
     (ROOT / "docs" / "quality.md").write_text(text)
