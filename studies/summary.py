@@ -35,8 +35,11 @@ def kusner_findings() -> str:
 
 
 def thomas_findings() -> str:
-    curves = thomas.rows_of("curves", rows_of("thomas"))
-    return "No rows yet." if curves is None else thomas.claims_table(curves)
+    rows = rows_of("thomas")
+    curves, groups = thomas.rows_of("curves", rows), thomas.rows_of("groups", rows)
+    if curves is None:
+        return "No rows yet."
+    return "\n".join([thomas.claims_table(curves), thomas.complementary_claim(curves), thomas.scene_claim(groups)])
 
 
 def which_method() -> str:
