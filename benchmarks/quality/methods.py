@@ -28,8 +28,12 @@ def at_budgets(model: Any, task: Task) -> ByBudget:
 
 
 def cascade(task: Task, seed: int) -> dict[str, ByBudget]:
-    model = ff.FrugalCascadeClassifier(feature_costs=task.costs, random_state=seed, n_jobs=1)
-    return {"": at_budgets(model.fit(task.X, task.y), task)}
+    """Panels bought together, or the last one on demand."""
+    found = {}
+    for stop in ("all", "label"):
+        model = ff.FrugalCascadeClassifier(stop=stop, feature_costs=task.costs, random_state=seed, n_jobs=1)
+        found[stop] = at_budgets(model.fit(task.X, task.y), task)
+    return found
 
 
 def boosting(task: Task, seed: int) -> dict[str, ByBudget]:

@@ -1,7 +1,9 @@
 // Buying features one at a time: for one row in progress, and for whole matrices.
 
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <numeric>
 #include <optional>
 
@@ -70,8 +72,10 @@ class Acquirer {
 
     // Runs every row to its end. leaves: (n, n_trees), where rows would end in each tree, or nothing: rows of the same leaf then
     // come one after the other, since what they read is still in the cache, and their ways are not searched again.
+    // bought: features that all rows have bought together before; they are not in the mask.
     // -> (label (n), is_complete (n), estimate (n, channels) or None, mask (n, m))
-    nb::tuple evaluate(AnyMatrix x_array, const Policy& policy, bool with_estimate, int n_threads, const std::optional<Matrix<int32_t>>& leaves) const {
+    nb::tuple evaluate(AnyMatrix x_array, const Policy& policy, bool with_estimate, int n_threads, const std::optional<Matrix<int32_t>>& leaves,
+                       const std::vector<int32_t>& bought) const {
         const StridedMatrix x = checked(x_array);
         const int32_t* ends = checked(leaves, x.n_rows);
         const size_t n = x.n_rows, m = trees_.n_features, k = trees_.n_channels;
@@ -80,7 +84,7 @@ class Acquirer {
         std::vector<double> estimates(with_estimate ? n * k : 0);
         {
             nb::gil_scoped_release release;
-            for_rows(x, ends, policy, n_threads, [&](size_t row, RowRun& run, auto&& buy_next) {
+            for_rows(x, ends, checked(bought), policy, n_threads, [&](size_t row, RowRun& run, auto&& buy_next) {
                 for (int32_t f = buy_next(); f >= 0; f = buy_next()) mask[row * m + static_cast<size_t>(f)] = 1;
                 label[row] = run.answer();
                 is_complete[row] = !run.has_waiting_trees();
@@ -104,7 +108,7 @@ class Acquirer {
         std::vector<int32_t> labels(x.n_rows * n_levels, -1);
         {
             nb::gil_scoped_release release;
-            for_rows(x, nullptr, policy, n_threads, [&](size_t row, RowRun& run, auto&& buy_next) {
+            for_rows(x, nullptr, {}, policy, n_threads, [&](size_t row, RowRun& run, auto&& buy_next) {
                 size_t reached = 0;
                 do {
                     if (run.is_over() || reached == n_levels || run.confidence() < level[reached]) continue;
@@ -131,6 +135,12 @@ class Acquirer {
         return leaves->data();
     }
 
+    const std::vector<int32_t>& checked(const std::vector<int32_t>& features) const {
+        for (const int32_t f : features)
+            if (f < 0 || static_cast<size_t>(f) >= trees_.n_features) throw std::invalid_argument("Acquirer: no such feature");
+        return features;
+    }
+
     // Rows in the order of their leaves in the first tree.
     std::vector<size_t> rows_by_leaf(const int32_t* leaves, size_t n_rows) const {
         std::vector<size_t> rows(n_rows);
@@ -144,18 +154,23 @@ class Acquirer {
 
     // Calls use(row, run, buy_next) for every row; buy_next() buys the next feature and names it, -1 at the end.
     template <class Use>
-    void for_rows(const StridedMatrix& x, const int32_t* leaves, const Policy& policy, int n_threads, Use&& use) const {
+    void for_rows(const StridedMatrix& x, const int32_t* leaves, const std::vector<int32_t>& bought, const Policy& policy, int n_threads,
+                  Use&& use) const {
         const RowRun start(trees_, sets(), prices_, policy);
         const std::vector<size_t> rows = rows_by_leaf(leaves, x.n_rows);
         parallel_for((x.n_rows + kRowsPerTask - 1) / kRowsPerTask, n_threads, [&](size_t task) {
             RowRun run = start;
+            std::vector<ValueCode> codes(bought.size());
+            const auto code = [&](size_t row, int32_t f) { return trees_.code(static_cast<size_t>(f), value(x, row, static_cast<size_t>(f))); };
             for (size_t a = task * kRowsPerTask; a < std::min(x.n_rows, (task + 1) * kRowsPerTask); ++a) {
                 const size_t row = rows[a];
                 run.restart(start);
                 if (leaves) run.foresee(stops_, leaves + row * trees_.n_trees);
+                std::transform(bought.begin(), bought.end(), codes.begin(), [&](int32_t f) { return code(row, f); });
+                run.buy_together(bought, codes);
                 use(row, run, [&] {
                     const int32_t f = run.next();
-                    if (f >= 0) run.buy(f, trees_.code(static_cast<size_t>(f), value(x, row, static_cast<size_t>(f))));
+                    if (f >= 0) run.buy(f, code(row, f));
                     return f;
                 });
             }
@@ -186,6 +201,12 @@ class Run {
     int32_t next() const { return run_.next(); }
     void buy(int32_t f, double value) { run_.buy(f, code(f, value)); }
     void learn(int32_t f, double value) { run_.learn(f, code(f, value)); }
+    void buy_together(const std::vector<int32_t>& features, const std::vector<double>& values) {
+        if (features.size() != values.size()) throw std::invalid_argument("Run: a value for each feature");
+        std::vector<ValueCode> codes(features.size());
+        std::transform(features.begin(), features.end(), values.begin(), codes.begin(), [&](int32_t f, double value) { return code(f, value); });
+        run_.buy_together(features, codes);
+    }
     int64_t price(int32_t f) const { return run_.purse().price(static_cast<size_t>(f)); }
     int64_t spent() const { return run_.purse().spent(); }
     int32_t leader() const { return run_.leader(); }
@@ -253,12 +274,13 @@ void bind_acquisition(nb::module_& m) {
              nb::arg("own_ticks"), nb::arg("shared_ticks"), nb::arg("group_offsets"), nb::arg("group_ids"),
              nb::arg("only_lead"))
         .def("evaluate", &Acquirer::evaluate, nb::arg("x"), nb::arg("policy"), nb::arg("with_estimate"), nb::arg("n_threads") = 1,
-             nb::arg("leaves") = nb::none())
+             nb::arg("leaves") = nb::none(), nb::arg("bought") = std::vector<int32_t>{})
         .def("labels_at", &Acquirer::labels_at, nb::arg("x"), nb::arg("policy"), nb::arg("confidences"), nb::arg("n_threads") = 1);
     nb::class_<Run>(m, "Run")
         .def(nb::init<const Acquirer&, const Policy&>(), nb::arg("acquirer"), nb::arg("policy"), nb::keep_alive<1, 2>())
         .def("next", &Run::next)
         .def("buy", &Run::buy, nb::arg("feature"), nb::arg("value"))
+        .def("buy_together", &Run::buy_together, nb::arg("features"), nb::arg("values"))
         .def("learn", &Run::learn, nb::arg("feature"), nb::arg("value"))
         .def("price", &Run::price, nb::arg("feature"))
         .def("bounds", &Run::bounds)

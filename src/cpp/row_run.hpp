@@ -94,6 +94,17 @@ class RowRun {
         learn(f, code);
     }
 
+    // Buys several features, whatever the first of them tell.
+    void buy_together(const std::vector<int32_t>& features, const std::vector<ValueCode>& codes) {
+        if (features.empty()) return;
+        for (size_t a = 0; a < features.size(); ++a) {
+            purse_.buy(static_cast<size_t>(features[a]));
+            knowledge_.learn(features[a], codes[a]);
+        }
+        for (const int32_t f : features) advance(f);
+        assess();
+    }
+
     // Takes a value that costs nothing: known before, or refused and so missing.
     void learn(int32_t f, ValueCode code) {
         knowledge_.learn(f, code);
@@ -175,6 +186,12 @@ class RowRun {
     static constexpr size_t kTreesAtOnce = 16;  // looked at before it is tried whether that is enough
 
     void take(int32_t f) {
+        advance(f);
+        assess();
+    }
+
+    // Moves the trees that wait for a feature which is known now.
+    void advance(int32_t f) {
         const auto feature = static_cast<size_t>(f);
         moving_.clear();
         for_waiting(f, [&](int32_t t) { moving_.push_back({t, cursor_[static_cast<size_t>(t)]}); });
@@ -186,7 +203,6 @@ class RowRun {
             advance_all();
         else
             advance_by_stops();
-        assess();
     }
 
     // ---- trees

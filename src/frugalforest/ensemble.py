@@ -18,7 +18,7 @@ from scipy.special import inv_boxcox
 from frugalforest.data import FeatureEncoder
 from frugalforest.forest import Floats, Forest, Mask
 
-Link = Literal["mean", "sigmoid", "softmax", "one_vs_all"]
+Link = Literal["mean", "sigmoid", "softmax", "one_vs_all", "power"]
 
 ZERO = float(np.float32(1e-35))  # LightGBM takes numbers up to this size for 0
 
@@ -94,6 +94,7 @@ class Ensemble:
 
         mean         score / n_trees               sigmoid      p = 1 / (1 + exp(m[0] - m[1])),  (1 - p, p)
         softmax      exp(m) / sum of exp(m)        one_vs_all   1 / (1 + exp(-m)) of each class; need not add up to 1
+        power        score ** slope / sum of score ** slope; scores are at least 0
     """
 
     forest: Forest  # leaf_counts: weight of the training rows of each leaf, by class or in one column
@@ -139,6 +140,9 @@ class Ensemble:
         """Class probabilities of scores, (n_rows, n_classes)."""
         if self.link == "mean":
             return scores / max(self.forest.n_trees, 1)
+        if self.link == "power":
+            powers = np.maximum(scores, 0.0) ** self.slope
+            return powers / powers.sum(axis=1, keepdims=True)
         margins = scores.astype(np.float32) if self.sums_as_float32 else self.slope * (scores / self.divisor)
         if self.link == "sigmoid":
             second = _sigmoid(margins[:, 1] - margins[:, 0])

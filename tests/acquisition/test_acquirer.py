@@ -418,3 +418,44 @@ def test_it_pays_on_real_forests():
     model = ff.StandardForestClassifier(40, random_state=0).fit(X[:300], y[:300])
     bills = {stop: model.set_params(stop=stop).acquisition_cost(X[300:]).mean() for stop in ("all", "label")}
     assert bills["label"] < 0.9 * bills["all"]
+
+
+# Features that all rows have bought before, together.
+
+
+def test_what_was_bought_before_is_in_the_mask_and_keeps_the_label():
+    for seed in range(60):
+        case, acquirer, _ = drawn(seed)
+        rng = np.random.default_rng([seed, 7])
+        bought = np.flatnonzero(rng.random(case.costs.n_features) < 0.4).tolist()
+        plain, found = acquirer.evaluate(case.rows, LABEL), acquirer.evaluate(case.rows, LABEL, bought=bought)
+        assert found.mask[:, bought].all()
+        assert np.array_equal(found.label_numbers, plain.label_numbers)
+        assert np.array_equal(acquirer.evaluate(case.rows, ALL, bought=bought).label_numbers, plain.label_numbers)
+        everything = list(range(case.costs.n_features))
+        assert acquirer.evaluate(case.rows, LABEL, bought=everything).mask.all()
+
+
+def test_one_row_that_has_bought_before_is_a_row_of_the_matrix():
+    for seed in range(60):
+        case, acquirer, rule = drawn(seed, n_rows=4)
+        bought = np.flatnonzero(np.random.default_rng([seed, 8]).random(case.costs.n_features) < 0.4).tolist()
+        if rule.name == "all":
+            continue
+        found = acquirer.evaluate(case.rows, rule, bought=bought)
+        for row, mask, label in zip(case.rows, found.mask, found.label_numbers, strict=True):
+            run = _core.Run(acquirer.core, acquirer.policy(rule))
+            run.buy_together(bought, row[bought].tolist())
+            known = list(bought)
+            while (feature := run.next()) >= 0:
+                run.buy(feature, float(row[feature]))
+                known.append(feature)
+            assert sorted(known) == np.flatnonzero(mask).tolist()
+            assert case.costs.money(run.spent) == case.costs.of_rows(mask[None])[0]
+            assert run.is_complete or run.answer == label
+
+
+def test_no_feature_that_does_not_exist_can_have_been_bought():
+    case, acquirer, _ = drawn(0)
+    with pytest.raises(ValueError, match="no such feature"):
+        acquirer.evaluate(case.rows, LABEL, bought=[case.costs.n_features])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import frugalforest as ff
-from frugalforest.acquisition.staged import StagedRun
+from frugalforest.acquisition.staged import End, StagedRun
 from frugalforest.data import FeatureEncoder
 from frugalforest.estimators.submodular_tree import SubmodularTreeClassifier, SubmodularTreeRegressor
 
@@ -44,8 +44,8 @@ class TwoStages:
     def outlook(self, values, known_mask):
         short, long = np.array([1, 1, 0, 0], dtype=bool), np.array([1, 1, 1, 0], dtype=bool)
         if known_mask[:2].all():
-            return [(1.0, long if np.nansum(values[:2]) > 0 else short)]
-        return [(0.25, short), (0.75, long)]
+            return [End(1.0, long if np.nansum(values[:2]) > 0 else short)]
+        return [End(0.25, short), End(0.75, long)]
 
 
 @pytest.fixture

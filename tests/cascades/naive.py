@@ -22,8 +22,14 @@ def objective(table, tradeoff, thresholds, first=0):
     total = 0.0
     for row in range(table.n_rows):
         k = first + stop_of(row, table.labels[first:], table.leads[first:], thresholds[first:])
-        total += table.weights[row] * (table.losses[k, row] + tradeoff * table.spent[k])
+        total += table.weights[row] * (table.losses[k, row] + tradeoff * bill_of(row, k, table))
     return total
+
+
+def bill_of(row, k, table):
+    """What a row has spent that stops at stage k."""
+    on_demand = table.last_bills is not None and k == table.n_stages - 1
+    return table.last_bills[row] if on_demand else table.spent[k]
 
 
 def all_cuts(leads):

@@ -8,22 +8,24 @@ import numpy as np
 import pytest
 
 from cascades import naive
-from frugalforest.cascades.cascade import Policy
-from frugalforest.cascades.path import frontier_of_both, lower_hull, thresholds_path, tradeoff_grid
+from frugalforest.cascades.cascade import Policy, smoothed
+from frugalforest.cascades.path import falling_losses, lower_hull, thresholds_path, tradeoff_grid
 from frugalforest.cascades.stopping import ALWAYS, NEVER, StageTable, labels_and_leads, threshold_between
 
 
-def random_table(seed, n_rows=9, n_stages=4, n_classes=2, smooth=True):
+def random_table(seed, n_rows=9, n_stages=4, n_classes=2, smooth=True, on_demand=False):
     """Leads with ties, losses that tend to fall from stage to stage, weights in quarters."""
     random = np.random.default_rng(seed)
     errors = (random.random((n_stages, n_rows)) < np.linspace(0.6, 0.1, n_stages)[:, None]).astype(float)
+    spent = np.cumsum([0, *random.integers(1, 4, n_stages - 1)]).astype(float)
     return StageTable(
         labels=random.integers(0, n_classes, (n_stages, n_rows)),
         leads=random.integers(0, 5, (n_stages, n_rows)) / 4,
         errors=errors,
         losses=errors + (random.random(errors.shape) if smooth else 0.0),
-        spent=np.cumsum([0, *random.integers(1, 4, n_stages - 1)]).astype(float),
+        spent=spent,
         weights=random.integers(1, 5, n_rows) / 4,
+        last_bills=random.uniform(spent[-2], spent[-1], n_rows) if on_demand else None,
     )
 
 
@@ -36,10 +38,11 @@ def test_labels_and_leads():
     assert leads == pytest.approx([0.2, 0.7])
 
 
+@pytest.mark.parametrize("on_demand", [False, True])
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("seed", range(8))
-def test_thresholds_are_the_best_of_all_stage_by_stage(seed, n_classes):
-    table = random_table(seed, n_classes=n_classes)
+def test_thresholds_are_the_best_of_all_stage_by_stage(seed, n_classes, on_demand):
+    table = random_table(seed, n_classes=n_classes, on_demand=on_demand)
     for tradeoff in (0.0, 0.03, 0.1, 0.4, 3.0):
         found = table.best_thresholds(tradeoff, n_classes)
         expected = naive.best_thresholds(table, tradeoff, n_classes)
@@ -51,7 +54,7 @@ def test_thresholds_are_the_best_of_all_stage_by_stage(seed, n_classes):
 @pytest.mark.parametrize("seed", range(20))
 def test_with_one_place_to_stop_the_programme_is_jointly_best(seed):
     """Every row comes to the first stage, so there the programme's objective is the true one."""
-    table = random_table(seed, n_rows=12, n_stages=2)
+    table = random_table(seed, n_rows=12, n_stages=2, on_demand=seed % 2 == 1)
     for tradeoff in (0.0, 0.1, 0.5):
         found = naive.objective(table, tradeoff, table.best_thresholds(tradeoff, 2))
         assert found == pytest.approx(naive.jointly_best(table, tradeoff, 2), abs=1e-12)
@@ -75,16 +78,53 @@ def test_where_leads_rank_rows_by_difficulty_the_programme_is_jointly_best(seed)
         assert found == pytest.approx(row_by_row @ easy.weights, abs=1e-12)
 
 
+@pytest.mark.parametrize("on_demand", [False, True])
 @pytest.mark.parametrize("seed", range(5))
-def test_stops_bills_and_means_are_those_of_rows_sent_by_hand(seed):
-    table = random_table(seed, n_rows=30)
+def test_stops_bills_and_means_are_those_of_rows_sent_by_hand(seed, on_demand):
+    table = random_table(seed, n_rows=30, on_demand=on_demand)
     thresholds = table.best_thresholds(0.1, 2)
     by_hand = [naive.stop_of(row, table.labels, table.leads, thresholds) for row in range(30)]
     assert table.stops(thresholds).tolist() == by_hand
-    bill = np.average(table.spent[by_hand], weights=table.weights)
+    bill = np.average([naive.bill_of(row, k, table) for row, k in enumerate(by_hand)], weights=table.weights)
     assert table.mean_bill(thresholds) == pytest.approx(bill)
     error = np.average(table.errors[by_hand, np.arange(30)], weights=table.weights)
     assert table.mean(table.errors, thresholds) == pytest.approx(error)
+
+
+def test_up_to_a_stage_is_a_shorter_cascade():
+    table = random_table(2, n_rows=30)
+    bills = np.linspace(table.spent[1], table.spent[2], 30)
+    short = table.up_to(2, bills)
+    thresholds = table.best_thresholds(0.05, 2)
+    ends_there = np.vstack([thresholds[:2], [[ALWAYS, ALWAYS]]])
+    assert np.array_equal(short.stops(thresholds[:2]), table.stops(ends_there))
+    assert short.mean(short.errors, thresholds[:2]) == table.mean(table.errors, ends_there)
+    assert short.mean_bill(thresholds[:2]) <= table.mean_bill(ends_there)
+    assert table.up_to(2, None).mean_bill(thresholds[:2]) == pytest.approx(table.mean_bill(ends_there))
+
+
+# ---- the loss
+
+
+def test_with_many_rows_labels_decide_and_with_few_the_last_stage():
+    """Half error, half log-loss on the scale of errors, against a mixture of label and last answer."""
+    first, last = np.array([[0.8, 0.2], [0.4, 0.6]]), np.array([[0.3, 0.7], [0.1, 0.9]])
+    labels = np.array([0, 1], dtype=np.int32)
+    many = smoothed([first, last], labels, np.full(2, 1e12))
+    scale = (1 + 0) / (-np.log(0.3) - np.log(0.9))
+    assert many[1] == pytest.approx([0.5 * 1 - 0.5 * scale * np.log(0.3), -0.5 * scale * np.log(0.9)])
+    assert many[0] == pytest.approx([-0.5 * scale * np.log(0.8), -0.5 * scale * np.log(0.6)])
+    few = smoothed([first, last], labels, np.full(2, 1e-9))
+    assert few == pytest.approx(smoothed([first, last], 1 - labels, np.full(2, 1e-9)))  # whatever the labels are
+    entropy = -(last * np.log(last)).sum(axis=1)
+    scale = (0.3 + 0.1) / entropy.sum()
+    assert few[1] == pytest.approx(0.5 * np.array([0.3, 0.1]) + 0.5 * scale * entropy)
+
+
+def test_a_label_that_was_never_seen_costs_the_most():
+    answers = [np.array([[0.6, 0.4]] * 3)]
+    losses = smoothed(answers, np.array([0, 1, -1], dtype=np.int32), np.full(3, 1e9))
+    assert losses[0, 0] < losses[0, 1] < losses[0, 2]
 
 
 def test_a_bill_that_all_rows_share_is_exact():
@@ -113,17 +153,19 @@ def test_thresholds_cut_between_leads():
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_the_kept_curve_falls_in_loss_and_in_error(seed):
+def test_the_kept_curve_falls_in_loss(seed):
     table = random_table(seed, n_rows=200, n_stages=5)
     _, path = thresholds_path(table, 2)
     cost = np.array([table.mean_bill(thresholds) for thresholds in path])
     loss = np.array([table.mean(table.losses, thresholds) for thresholds in path])
     error = np.array([table.mean(table.errors, thresholds) for thresholds in path])
-    kept = frontier_of_both(cost, loss, error, most_error=np.inf)
+    kept = falling_losses(cost, loss, error, most_error=np.inf)
     assert len(kept) > 0
     assert (np.diff(cost[kept]) > 0).all()
     assert (np.diff(loss[kept]) < 0).all()
-    assert (np.diff(error[kept]) < 0).all()
+    for budget in cost:  # the last one within a budget has the least loss that the budget can buy
+        assert loss[kept[cost[kept] <= budget][-1]] == loss[cost <= budget].min()
+    assert (error[falling_losses(cost, loss, error, most_error=0.3)] < 0.3).all()
 
 
 @pytest.mark.parametrize("seed", range(6))

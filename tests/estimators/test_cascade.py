@@ -146,6 +146,105 @@ def test_known_and_refused_features(middle, data):
     assert fetched.prediction == middle.predict(X.iloc[[510]])[0]
 
 
+# ---- the last stage on demand
+
+
+@pytest.fixture(scope="module")
+def on_demand(data):
+    """Stages of our own trees, the last of which is bought one feature at a time."""
+    X, y = data
+    booster = ff.FrugalBoostingClassifier(n_estimators=12, max_leaf_nodes=8)
+    return FrugalCascadeClassifier(
+        estimator=booster, n_stages=5, stop="label", feature_costs=COSTS, random_state=0
+    ).fit(X[:500], y[:500])
+
+
+def ends_of(model):
+    """Models with policies that differ in their last stage."""
+    by_end = {policy.last_step(): cost for policy, cost in zip(model.policies_, model.curve_.cost, strict=True)}
+    return [model.at_budget(cost) for cost in by_end.values()]
+
+
+def test_on_demand_labels_are_those_of_whole_panels_for_less(on_demand, data):
+    X = data[0][500:]
+    saved = 0.0
+    for model in ends_of(on_demand):
+        whole = clone(model).set_params(stop="all")
+        whole.__dict__.update({name: value for name, value in model.__dict__.items() if name.endswith("_")})
+        assert np.array_equal(model.predict(X), whole.predict(X))
+        labels, bills = model.predict_with_cost(X)
+        assert np.array_equal(labels, whole.predict(X))
+        assert np.array_equal(model.classes_[np.argmax(model.predict_proba(X), axis=1)], labels)
+        assert not (model.acquisition_mask(X) & ~whole.acquisition_mask(X)).any()
+        assert (bills <= whole.acquisition_cost(X)).all()
+        saved += (whole.acquisition_cost(X) - bills).mean()
+    assert saved > 0.1
+
+
+def test_on_demand_run_mask_bill_and_answer_agree(on_demand, data):
+    X = data[0][500:510]
+    for model in ends_of(on_demand):
+        masks, answers, bills = model.acquisition_mask(X), model.predict_proba(X), model.acquisition_cost(X)
+        for i in range(len(X)):
+            run, values = model.start(), X.iloc[i]
+            while (feature := run.next_feature()) is not None:
+                assert run.expected_cost() >= 0
+                run.provide(feature, values[feature])
+                run = model.resume(run.to_json())
+            assert set(run.acquired) == {NAMES[f] for f in np.flatnonzero(masks[i])}
+            assert run.spent == bills[i]
+            assert np.array_equal(run.probabilities, answers[i])
+            assert run.expected_cost() == 0
+
+
+def test_on_demand_takes_what_is_known_and_does_without_what_is_refused(on_demand, data):
+    model, values = on_demand.at_budget(None), data[0].iloc[530]
+    known, refusing = model.start(), model.start()
+    for name in NAMES:
+        known.provide(name, values[name], free=True)
+    assert known.is_over
+    assert known.spent == 0
+    assert known.prediction == model.predict(data[0].iloc[[530]])[0]
+    while (feature := refusing.next_feature()) is not None:
+        refusing.refuse(feature)
+    assert refusing.spent == 0
+    assert refusing.prediction in model.classes_
+
+
+def test_on_demand_bills_out_of_fold_are_close_to_those_of_other_rows(on_demand, data):
+    X, y = data
+    measured = ff.evaluation.cost_curve(on_demand, X[500:], y[500:])
+    assert np.abs(measured.cost - on_demand.curve_.cost).max() < 0.12 * COSTS.total
+    dear = on_demand.at_budget(None)
+    assert dear.acquisition_cost(X[500:]).mean() == pytest.approx(measured.cost[-1])
+
+
+def test_on_demand_with_an_eval_set(data):
+    X, y = data
+    model = FrugalCascadeClassifier(
+        3.0, estimator=FOREST, n_stages=3, stop="label", order="forward", feature_costs=COSTS, random_state=0
+    ).fit(X[:400], y[:400], eval_set=(X[400:500], y[400:500]))
+    assert 1 - model.score(X[400:500], y[400:500]) == pytest.approx(model.validation_error_)
+    assert model.acquisition_cost(X[400:500]).mean() == pytest.approx(model.validation_cost_)
+
+
+def test_on_demand_model_is_the_same_from_a_file(on_demand, data, tmp_path):
+    X = data[0][500:]
+    on_demand.save(tmp_path / "model.ff")
+    for loaded in (ff.load(tmp_path / "model.ff"), pickle.loads(pickle.dumps(on_demand))):
+        assert np.array_equal(loaded.acquisition_mask(X), on_demand.acquisition_mask(X))
+        assert np.array_equal(loaded.predict_proba(X), on_demand.predict_proba(X))
+
+
+def test_stages_without_trees_are_bought_together(data):
+    X, y = data[0][["age", "bmi", "insulin", "ldl", "noise"]], data[1]
+    both = [
+        FrugalCascadeClassifier(estimator=GaussianNB(), n_stages=3, stop=stop, random_state=0).fit(X, y)
+        for stop in ("all", "label")
+    ]
+    assert np.array_equal(both[0].acquisition_mask(X), both[1].acquisition_mask(X))
+
+
 # ---- budgets
 
 
@@ -153,16 +252,17 @@ def test_one_fit_gives_every_budget(model, data):
     X, y = data
     cost, error = model.curve_.cost, model.curve_.error
     assert (np.diff(cost) > 0).all()
-    assert (np.diff(error) < 0).all()
-    assert error[0] < model.curve_.baseline_error
+    assert (np.diff(model.losses_) < 0).all()
+    assert (error < model.curve_.baseline_error).all()
     for budget in (0.5, 1.5, 4.0):
         smaller = model.at_budget(budget)
-        assert smaller.validation_cost_ <= budget
-        assert smaller.validation_error_ == model.curve_.error_at(budget)
+        dearest = np.flatnonzero(cost <= budget)[-1]  # of falling losses the least
+        assert smaller.validation_cost_ == cost[dearest]
+        assert smaller.validation_error_ == error[dearest]
         same = clone(model).set_params(budget=budget).fit(X[:500], y[:500])
         assert np.array_equal(same.predict_proba(X), smaller.predict_proba(X))
     assert model.budget is None
-    assert model.at_budget(None).validation_error_ == error.min()
+    assert model.at_budget(None).validation_error_ == error[-1]
 
 
 def test_more_money_is_spent_where_it_helps(model, data):
@@ -243,7 +343,7 @@ def test_eval_set_measures_and_chooses(data):
     assert 1 - model.score(X[400:500], y[400:500]) == pytest.approx(model.validation_error_)
     assert model.acquisition_cost(X[400:500]).mean() == pytest.approx(model.validation_cost_)
     assert model.validation_cost_ <= 2
-    assert (np.diff(model.curve_.error) < 0).all()
+    assert (np.diff(model.losses_) < 0).all()
 
 
 # ---- data of all kinds

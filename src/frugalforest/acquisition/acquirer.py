@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -63,7 +64,7 @@ class Acquirer:
     @property
     def _is_led(self) -> bool:
         """Whether the core keeps one number for both of two classes, the lead of the second over the first."""
-        return self.ensemble.n_classes == 2 and self.ensemble.link != "one_vs_all"
+        return self.ensemble.n_classes == 2 and self.ensemble.link not in ("one_vs_all", "power")
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in ("ensemble", "costs", "order")}
@@ -75,12 +76,24 @@ class Acquirer:
         return rule.policy(self.costs, self.ensemble.tolerance, order)
 
     def evaluate(
-        self, rows: NDArray[Any], rule: StopRule, n_threads: int = 1, *, with_probabilities: bool = True
+        self,
+        rows: NDArray[Any],
+        rule: StopRule,
+        n_threads: int = 1,
+        *,
+        with_probabilities: bool = True,
+        bought: Sequence[int] = (),
     ) -> Evaluation:
-        """Run every row (as `ensemble.reading` gives it) to its end."""
+        """Run every row (as `ensemble.reading` gives it) to its end.
+
+        bought: features that all rows have bought before, together; they are in the mask.
+        """
         if rule.name == "all":
-            return self._read_all(rows, n_threads)
-        answer, is_complete, channels, mask = self._run_rows(rows, rule, n_threads, with_probabilities)
+            found = self._read_all(rows, n_threads)
+            found.mask[:, list(bought)] = True
+            return found
+        answer, is_complete, channels, mask = self._run_rows(rows, rule, n_threads, with_probabilities, list(bought))
+        mask[:, list(bought)] = True
         labels = answer.astype(np.intp)
         probabilities = None if channels is None else self.estimated_probabilities(channels, labels)
         complete = np.flatnonzero(is_complete)
@@ -92,7 +105,7 @@ class Acquirer:
         return Evaluation(labels, mask.view(np.bool_), probabilities)
 
     def _run_rows(
-        self, rows: NDArray[Any], rule: StopRule, n_threads: int, with_probabilities: bool
+        self, rows: NDArray[Any], rule: StopRule, n_threads: int, with_probabilities: bool, bought: list[int]
     ) -> tuple[NDArray[np.int32], NDArray[np.uint8], Floats | None, NDArray[np.uint8]]:
         """What the core gives for every row, some rows at a time.
 
@@ -106,7 +119,7 @@ class Acquirer:
         for first in range(0, max(len(rows), 1), n_rows):
             some = rows[first : first + n_rows]
             leaves = forest.apply(some, n_threads) if forest.n_trees else None
-            parts.append(self.core.evaluate(some, policy, with_probabilities, n_threads, leaves))
+            parts.append(self.core.evaluate(some, policy, with_probabilities, n_threads, leaves, bought))
         if len(parts) == 1:
             return parts[0]
         answer, is_complete, channels, mask = zip(*parts, strict=True)

@@ -8,7 +8,7 @@ at a time, in the manner of `Acquisition`, and keeps the same books.
 from __future__ import annotations
 
 import json
-from typing import Any, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,14 @@ Mask = NDArray[np.bool_]
 Positions = NDArray[np.intp]
 
 STOP = {"name": "all"}  # in JSON: every stage is read to its end
+
+
+class End(NamedTuple):
+    """One way that a row may end."""
+
+    chance: float
+    needs: Mask  # (n_features,): all features that it needs for certain
+    further: float = 0.0  # what it will spend beyond these, on average
 
 
 class StagedModel(Protocol):
@@ -51,8 +59,8 @@ class StagedModel(Protocol):
     def answer(self, values: Floats, known_mask: Mask) -> Floats:
         """Class probabilities (n_classes,), or a number (1,): final, or the best guess so far."""
 
-    def outlook(self, values: Floats, known_mask: Mask) -> list[tuple[float, Mask]]:
-        """The ways this row may end: how probable each is, and all features (n_features,) it needs."""
+    def outlook(self, values: Floats, known_mask: Mask) -> list[End]:
+        """The ways this row may end."""
 
 
 class StagedRun:
@@ -181,12 +189,12 @@ class StagedRun:
     def expected_cost(self) -> float:
         """What this run will probably still cost: the average over the ways it may end, as often as training rows did.
 
-        sum over ends e of P(e | so far) * (cost(paid + features of e not known yet) - cost(paid))
+        sum over ends e of P(e | so far) * (cost(paid + features of e not known yet) - cost(paid) + what follows these)
         """
         ends = self._acquirer.outlook(self._numbers, self._known)
         return sum(
-            chance * (self._acquirer.costs.of(self._paid | (needs & ~self._known)) - self.spent)
-            for chance, needs in ends
+            end.chance * (self._acquirer.costs.of(self._paid | (end.needs & ~self._known)) - self.spent + end.further)
+            for end in ends
         )
 
     def receipt(self) -> Receipt:

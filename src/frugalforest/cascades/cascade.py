@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from frugalforest.cascades.last_stage import LastStage
 from frugalforest.cascades.stages import Floats, Mask, Positions, Stage, log_chances
 from frugalforest.cascades.stopping import ALWAYS, NEVER, StageTable, labels_and_leads
 from frugalforest.costs import FeatureCosts
 
 SHARE_OF_ERROR = 0.5  # of the loss that thresholds are chosen by; the rest is log-loss
 LARGEST_LOG_LOSS = 5.0  # of one row: a few rows that are wrong and sure shall not decide
+ROWS_OF_LAST_STAGE = 1000.0  # labels of so many rows count as much as what the last stage thinks of them
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +37,11 @@ class Policy:
                 return stages
         return [*stages, len(self.thresholds)]
 
+    def last_step(self) -> tuple[int, int]:
+        """The stage that is looked at before the last, and the last; 0, which is free, if there is none before."""
+        *earlier, last = self.looked_at()
+        return earlier[-1] if earlier else 0, last
+
 
 @dataclass(frozen=True, eq=False)
 class Cascade:
@@ -43,14 +50,14 @@ class Cascade:
     order: str  # by which its panels were found
     stages: tuple[Stage, ...]
 
-    def read(self, rows: NDArray[Any], policy: Policy) -> tuple[Floats, Positions]:
+    def read(self, rows: NDArray[Any], policy: Policy, n_threads: int = 1) -> tuple[Floats, Positions]:
         """Class probabilities (n_rows, n_classes), and the stage each row stops at, (n_rows,)."""
         looked_at = policy.looked_at()
         probabilities = np.empty((len(rows), policy.thresholds.shape[1]))
         stops = np.full(len(rows), looked_at[-1], dtype=np.intp)
         open_rows = np.arange(len(rows))
         for k in looked_at:
-            answers = self.stages[k].probabilities(rows[open_rows])
+            answers = self.stages[k].probabilities(rows[open_rows], n_threads)
             probabilities[open_rows] = answers
             if k < len(policy.thresholds):
                 labels, leads = labels_and_leads(answers)
@@ -58,6 +65,16 @@ class Cascade:
                 stops[open_rows[ends]] = k
                 open_rows = open_rows[~ends]
         return probabilities, stops
+
+    def last_stage(self, before: int, last: int, costs: FeatureCosts) -> LastStage | None:
+        """A last stage on demand, for rows that come from the stage `before`; None if it reads nothing, or no trees."""
+        if self.stages[last].trees is None:
+            return None
+        return LastStage(self.stages[last], self.stages[before].panel, costs)
+
+    def last_stage_of(self, policy: Policy, costs: FeatureCosts) -> LastStage | None:
+        """The stage where a policy ends."""
+        return self.last_stage(*policy.last_step(), costs)
 
     def masks(self, n_features: int) -> Mask:
         """What a row has bought that stops at each stage, (n_stages, n_features)."""
@@ -74,20 +91,26 @@ class Cascade:
             labels=np.stack([label for label, _ in found]),
             leads=np.stack([lead for _, lead in found]),
             errors=errors,
-            losses=smoothed(errors, answers, labels, weights),
+            losses=smoothed(answers, labels, weights),
             spent=costs.of_rows(self.masks(costs.n_features)),
             weights=weights,
         )
 
 
-def smoothed(errors: Floats, answers: list[Floats], labels: NDArray[Any], weights: Floats) -> Floats:
+def smoothed(answers: list[Floats], labels: NDArray[Any], weights: Floats) -> Floats:
     """Half errors and half log-loss, (n_stages, n_rows), on the scale of errors: at the last stage both cost the same.
 
-    Errors alone, which are what counts, jump from row to row, and choose worse thresholds; so does log-loss alone.
-    Labels that fit has not seen (-1) cost the most.
+    Errors alone, which are what counts, jump from row to row, and choose worse thresholds; so does log-loss alone. With
+    few rows luck decides all the same: on 230 rows of the liver data, thresholds were found with an error of .32 there
+    and of .47 on other rows. So a row's target is its label and, the fewer rows there are the more so, the
+    probabilities of the last stage, which knows most. Labels that fit has not seen (-1) cost the most.
     """
-    rows = np.arange(len(labels))
-    chances = [np.where(labels >= 0, answer[rows, labels], 0.0) for answer in answers]
-    log_loss = np.minimum(-log_chances(np.stack(chances)), LARGEST_LOG_LOSS)
+    rows, is_known = np.arange(len(labels)), labels >= 0
+    trust = float(weights.sum() / (weights.sum() + ROWS_OF_LAST_STAGE))
+    targets = (1 - trust) * answers[-1]
+    targets[rows[is_known], labels[is_known]] += trust
+    errors = np.stack([1 - targets[rows, np.argmax(answer, axis=1)] for answer in answers])
+    logs = (np.minimum(-log_chances(answer), LARGEST_LOG_LOSS) for answer in answers)
+    log_loss = np.stack([(targets * log).sum(axis=1) for log in logs]) + trust * LARGEST_LOG_LOSS * ~is_known
     scale = float(weights @ errors[-1]) / max(float(weights @ log_loss[-1]), np.finfo(float).tiny)
     return SHARE_OF_ERROR * errors + (1 - SHARE_OF_ERROR) * scale * log_loss

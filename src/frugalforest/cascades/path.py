@@ -9,6 +9,7 @@ import numpy as np
 from frugalforest.cascades.stopping import ALWAYS, NEVER, Floats, Positions, StageTable, threshold_between
 
 N_TRADEOFFS = 60
+N_TRADEOFFS_OF_ONE_END = 20  # where every stage is tried as the last one
 N_BETWEEN = 7  # steps between neighbours on the hull
 
 
@@ -28,7 +29,8 @@ def thresholds_path(table: StageTable, n_classes: int) -> tuple[list[float], lis
     Besides what is best for some trade-off, whose bills lie on a convex hull with gaps: all rows at the same stage, and
     steps between neighbours on the hull, where the shares of rows that stop are moved evenly from the one to the other.
     """
-    tradeoffs = tradeoff_grid(table).tolist()
+    on_demand = table.last_bills is not None
+    tradeoffs = tradeoff_grid(table, N_TRADEOFFS_OF_ONE_END if on_demand else N_TRADEOFFS).tolist()
     found = [table.best_thresholds(tradeoff, n_classes) for tradeoff in tradeoffs]
     found += [everyone_at(stage, table.n_stages, n_classes) for stage in range(1, table.n_stages)]
     bills = np.array([table.mean_bill(thresholds) for thresholds in found])
@@ -72,17 +74,17 @@ def lower_hull(cost: Floats, loss: Floats) -> Positions:
     return np.array(hull, dtype=np.intp)
 
 
-def frontier_of_both(cost: Floats, loss: Floats, error: Floats, most_error: float) -> Positions:
-    """Points by rising cost, each with less loss and less error than all before it; the first below `most_error`.
+def falling_losses(cost: Floats, loss: Floats, error: Floats, most_error: float) -> Positions:
+    """Points by rising cost, each with less loss than all before it, and less error than `most_error`.
 
-    By loss alone the error would rise here and there; by error alone the luckiest points win, which are worse on other
-    rows.
+    By error the luckiest points would win, which are worse on other rows; and the models of the folds together, which
+    answer later, err less than one of them alone does out of fold, most of all with many features.
     """
     kept: list[int] = []
-    least_loss, least_error = np.inf, most_error
+    least = np.inf
     for i in np.lexsort((error, loss, cost)).tolist():
-        if loss[i] < least_loss and error[i] < least_error:
-            least_loss, least_error = loss[i], error[i]
+        if loss[i] < least and error[i] < most_error:
+            least = loss[i]
             kept.append(i)
     return np.array(kept, dtype=np.intp)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,8 @@ from sklearn.utils.validation import has_fit_parameter
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from frugalforest.cascades.gains import feature_gains
+from frugalforest.cascades.trees import joined
+from frugalforest.ensemble import Ensemble
 from frugalforest.linear_trees.link import fit_curve, softmax
 
 Floats = NDArray[np.float64]
@@ -38,7 +40,8 @@ def _controller() -> Any:
 class Stage:
     """The features bought up to here, and what is said once they are known: softmax(slope * mean log p + offset).
 
-    The mean is over the models of the folds. Without models, the answer is that of the offsets: the class shares.
+    The mean is over the models of the folds; of forests it is the logarithm of the mean. Without models, the answer is
+    that of the offsets: the class shares.
     """
 
     panel: Positions  # (n_chosen,), rising
@@ -57,12 +60,23 @@ class Stage:
         mask[self.panel] = True
         return mask
 
-    def probabilities(self, rows: NDArray[Any]) -> Floats:
+    @cached_property
+    def trees(self) -> Ensemble | None:
+        """The models as one ensemble over the columns of the panel, if all are trees."""
+        return joined(self.models, len(self.panel), self.slope, self.offset)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "trees"}
+
+    def probabilities(self, rows: NDArray[Any], n_threads: int = 1) -> Floats:
         """Class probabilities (n_rows, n_classes) of encoded rows (n_rows, n_features)."""
         n_classes = len(self.offset)
         if self.slope == 0 or len(rows) == 0:
             return np.tile(softmax(self.offset[None, :]), (len(rows), 1))
         part = rows[:, self.panel]
+        if self.trees is not None:
+            scores, _ = self.trees.scores(self.trees.reading(part), n_threads=n_threads)
+            return self.trees.probabilities(scores)
         logs = [log_chances(answers(model, part, n_classes)) for model in self.models]
         return self.calibrated(np.asarray(sum(logs) / len(logs)))
 

@@ -279,7 +279,7 @@ class FrugalClassifier(FrugalClassifierMixin, FetchMixin, MetaEstimatorMixin, Ba
         self.validation_error_, self.validation_cost_ = best.best_within(limit)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # that nothing fits the budget is in `why_`
-            self.model_ = best.model.at_budget(self.budget)
+            self.model_ = best.model.at_budget(self.validation_cost_)  # the point of its curve that was found best
         self.why_ = self._reason(ranked)
 
     def _reason(self, ranked: list[Candidate]) -> str:

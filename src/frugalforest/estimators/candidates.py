@@ -21,7 +21,7 @@ METHODS: dict[str, BaseEstimator] = {
     "budget-forest": BudgetForestClassifier(price_power=[1.0, 0.0], stop="label"),
     "penalized-forest": PenalizedForestClassifier("auto", stop="label"),
     "boosting": FrugalBoostingClassifier(stop="label"),
-    "cascade": FrugalCascadeClassifier(),
+    "cascade": FrugalCascadeClassifier(stop="label"),
     "pruned-forest": PrunedForestClassifier(stop="label"),
 }
 

@@ -24,11 +24,12 @@ from frugalforest.cascades import (
     FittedStage,
     PanelBuilder,
     Policy,
-    StageTable,
     stratified_folds,
 )
+from frugalforest.cascades.last_stage import LastStage
+from frugalforest.cascades.measured import BillsByLead, EndBills, MeasuredCascade, PlayedBills
 from frugalforest.cascades.nested import by_panel
-from frugalforest.cascades.path import frontier_of_both, thresholds_path
+from frugalforest.cascades.path import falling_losses
 from frugalforest.cascades.stages import threads
 from frugalforest.estimators.base import Floats, FrugalClassifierMixin, Mask
 from frugalforest.estimators.cascade_runs import CascadeStages
@@ -86,7 +87,7 @@ class FrugalCascadeClassifier(FrugalClassifierMixin, FetchMixin, MetaEstimatorMi
     Parameters
     ----------
     budget : float, default=None
-        What a row may cost on average; None: no limit. The model of least out-of-fold error within it is chosen.
+        What a row may cost on average; None: no limit. The model of least out-of-fold loss within it is chosen.
     tradeoff : float, default=None
         Errors per unit of money, in place of a budget: the model of least error + tradeoff * cost is chosen.
     estimator : classifier, default=None
@@ -103,6 +104,11 @@ class FrugalCascadeClassifier(FrugalClassifierMixin, FetchMixin, MetaEstimatorMi
         price, leaves. "forward": from nothing up, what tells most about the residuals of the models, for its price,
         joins. "both": backward, and another cascade whose small panels are found forward among the features of a middle
         one; validation chooses for each budget.
+    stop : {"all", "label"}, default="all"
+        What is bought at the last stage that a policy looks at. "all": the panel, together. "label": nobody goes on
+        from there, so rows buy one feature at a time, until no value of the others can change the label; every stage is
+        tried as the last one. Labels are those of the whole panel. It needs stages of trees that take missing values,
+        as the default ones; others buy their panels together.
     n_folds : int, default=3
         Folds, and models of each stage.
     categorical_features : array of str, int or bool, default=None
@@ -121,7 +127,9 @@ class FrugalCascadeClassifier(FrugalClassifierMixin, FetchMixin, MetaEstimatorMi
     policy_ : Policy or None
         The chosen ones; None: the most frequent class for everybody, for nothing.
     curve_ : CostCurve
-        Error and average bill of the policies, out of fold, or on `eval_set`: falling error by rising bill.
+        Error and average bill of the policies, out of fold, or on `eval_set`, by rising bill and falling loss.
+    losses_ : ndarray of shape (n_policies,)
+        What they are chosen by: half errors, half log-loss; where rows are few, partly by what the last stage thinks.
     validation_error_, validation_cost_ : float
         Those of the chosen policy.
     panels_ : list of ndarray
@@ -144,6 +152,7 @@ class FrugalCascadeClassifier(FrugalClassifierMixin, FetchMixin, MetaEstimatorMi
     policies_: tuple[Policy, ...]
     policy_: Policy | None
     curve_: CostCurve
+    losses_: Floats
     validation_error_: float
     validation_cost_: float
     class_prior_: Floats
@@ -158,6 +167,7 @@ class FrugalCascadeClassifier(FrugalClassifierMixin, FetchMixin, MetaEstimatorMi
         n_stages: int = 10,
         feature_costs: Any = None,
         order: Literal["both", "forward", "backward"] = "both",
+        stop: Literal["all", "label"] = "all",
         n_folds: int = 3,
         categorical_features: Any = None,
         n_jobs: int | None = None,
@@ -169,6 +179,7 @@ class FrugalCascadeClassifier(FrugalClassifierMixin, FetchMixin, MetaEstimatorMi
         self.n_stages = n_stages
         self.feature_costs = feature_costs
         self.order = order
+        self.stop = stop
         self.n_folds = n_folds
         self.categorical_features = categorical_features
         self.n_jobs = n_jobs
@@ -224,6 +235,7 @@ class FrugalCascadeClassifier(FrugalClassifierMixin, FetchMixin, MetaEstimatorMi
         check_whole_number(self.n_stages, "n_stages", 1)
         check_whole_number(self.n_folds, "n_folds", 2)
         check_choice(self.order, "order", ORDERS)
+        check_choice(self.stop, "stop", ("all", "label"))
         check_n_jobs(self.n_jobs)
         check_seed(self.random_state)
         if self.estimator is not None and not hasattr(self.estimator, "predict_proba"):
@@ -295,49 +307,51 @@ class FrugalCascadeClassifier(FrugalClassifierMixin, FetchMixin, MetaEstimatorMi
             Cascade(order, tuple(fitted.stage for fitted in stages)) for order, stages in ordered.items()
         )
         out_of_fold = [[fitted.out_of_fold for fitted in stages] for stages in ordered.values()]
-        tables = self._tables(out_of_fold, problem.rows)
-        policies = self._policies(tables)
+        measured = self._measured(out_of_fold, problem.rows, seen=True)
+        policies = [
+            policy for number, one in enumerate(measured) for policy in one.policies(number, len(self.classes_))
+        ]
         if validation is not None:
-            tables = self._tables(self._answers(validation.matrix), validation)
-        self._keep_best(policies, tables, problem.rows if validation is None else validation)
+            measured = self._measured(self._answers(validation.matrix), validation)
+        self._keep_best(policies, measured, problem.rows if validation is None else validation)
         self._choose()
 
     # ---- policies and their curve
 
     def _answers(self, matrix: NDArray[Any]) -> list[list[Floats]]:
         """Of each cascade what every stage says of rows, (n_rows, n_classes)."""
-        with threads(self._n_threads()):
-            return [[stage.probabilities(matrix) for stage in cascade.stages] for cascade in self.cascades_]
+        n_threads = self._n_threads()
+        with threads(n_threads):
+            return [[stage.probabilities(matrix, n_threads) for stage in cascade.stages] for cascade in self.cascades_]
 
-    def _tables(self, answers: list[list[Floats]], rows: Rows) -> list[StageTable]:
-        return [
-            cascade.table(answer, rows.labels, rows.weights, self.feature_costs_)
-            for cascade, answer in zip(self.cascades_, answers, strict=True)
-        ]
+    def _measured(self, answers: list[list[Floats]], rows: Rows, *, seen: bool = False) -> list[MeasuredCascade]:
+        """Labelled rows in each cascade; seen: the stages were fitted on them, and the answers are out of fold."""
+        found = []
+        for cascade, answer in zip(self.cascades_, answers, strict=True):
+            table = cascade.table(answer, rows.labels, rows.weights, self.feature_costs_)
+            bills: EndBills | None = None
+            if self._ends_on_demand():
+                where = (cascade, self.feature_costs_, rows.matrix, self._n_threads())
+                bills = BillsByLead(*where, table.leads) if seen else PlayedBills(*where)
+            found.append(MeasuredCascade(table, bills))
+        return found
 
-    def _policies(self, tables: list[StageTable]) -> list[Policy]:
-        policies = []
-        for number, table in enumerate(tables):
-            for tradeoff, thresholds in zip(*thresholds_path(table, len(self.classes_)), strict=True):
-                policies.append(Policy(number, tradeoff, thresholds, table.shares(thresholds)))
-        return policies
-
-    def _keep_best(self, policies: list[Policy], tables: list[StageTable], rows: Rows) -> None:
-        """The policies with less loss, and less error, than any cheaper one."""
-        curve = self._curve(policies, tables, rows)
-        losses = [tables[policy.cascade].mean(tables[policy.cascade].losses, policy.thresholds) for policy in policies]
-        best = frontier_of_both(curve.cost, np.array(losses), curve.error, curve.baseline_error)
+    def _keep_best(self, policies: list[Policy], measured: list[MeasuredCascade], rows: Rows) -> None:
+        """The policies with less loss than any cheaper one."""
+        curve = self._curve(policies, measured, rows)
+        losses = np.array([measured[policy.cascade].mean_loss(policy) for policy in policies])
+        best = falling_losses(curve.cost, losses, curve.error, curve.baseline_error)
         self.policies_ = tuple(policies[i] for i in best)
+        self.losses_ = losses[best]
         prices = tuple(policy.tradeoff for policy in self.policies_)
         self.curve_ = replace(curve.take(best), variant=np.arange(len(best)), variants=prices)
 
-    def _curve(self, policies: Sequence[Policy], tables: list[StageTable], rows: Rows) -> CostCurve:
+    def _curve(self, policies: Sequence[Policy], measured: list[MeasuredCascade], rows: Rows) -> CostCurve:
         """A point for each policy."""
-        points = [(tables[policy.cascade], policy.thresholds) for policy in policies]
         baseline = rows.share(rows.labels != np.argmax(self.class_prior_))
         return CostCurve(
-            cost=np.array([table.mean_bill(thresholds) for table, thresholds in points]),
-            error=np.array([table.mean(table.errors, thresholds) for table, thresholds in points]),
+            cost=np.array([measured[policy.cascade].mean_bill(policy) for policy in policies]),
+            error=np.array([measured[policy.cascade].mean_error(policy) for policy in policies]),
             n_trees=np.array([len(policy.looked_at()) for policy in policies], dtype=np.intp),
             variant=np.arange(len(policies)),
             variants=tuple(policy.tradeoff for policy in policies),
@@ -348,7 +362,8 @@ class FrugalCascadeClassifier(FrugalClassifierMixin, FetchMixin, MetaEstimatorMi
     def _choose(self) -> None:
         """Take the best point within the budget, or for the trade-off; nothing at all if that is better."""
         curve = self.curve_
-        point = curve.best_index(np.inf if self.budget is None else float(self.budget))
+        within = np.flatnonzero(curve.cost <= (np.inf if self.budget is None else float(self.budget)))
+        point = int(within[-1]) if len(within) else None
         if self.tradeoff is not None and len(curve):
             objective = curve.error + self.tradeoff * curve.cost
             point = int(np.argmin(objective)) if objective.min() < curve.baseline_error else None
@@ -370,7 +385,7 @@ class FrugalCascadeClassifier(FrugalClassifierMixin, FetchMixin, MetaEstimatorMi
         """The policies of the validation curve, measured on other rows."""
         matrix = self._rows(X)
         rows = Rows(matrix, class_numbers(y, self.classes_, len(matrix)), None)
-        return self._curve(self.policies_, self._tables(self._answers(matrix), rows), rows)
+        return self._curve(self.policies_, self._measured(self._answers(matrix), rows), rows)
 
     # ---- the contract
 
@@ -388,14 +403,46 @@ class FrugalCascadeClassifier(FrugalClassifierMixin, FetchMixin, MetaEstimatorMi
         self._refuse_missing(matrix)
         return matrix
 
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The most probable class of each row, the first of equals, (n_rows,)."""
+        # Whatever is bought at the last stage, the label is that of its whole panel, and this is the fastest way.
+        return self._labels(self._read_panels(self._rows(X))[0])
+
     def _read(self, rows: NDArray[Any], *, with_mask: bool) -> tuple[Floats, Mask | None]:
+        probabilities, mask, at_last = self._read_panels(rows)
+        last_stage = self._last_stage()
+        if last_stage is not None and len(at_last):
+            ends = last_stage.read(rows[at_last], self._n_threads())
+            assert ends.probabilities is not None
+            probabilities[at_last], mask[at_last] = ends.probabilities, ends.mask
+        return probabilities, mask if with_mask else None
+
+    def _label_and_mask(self, rows: NDArray[Any]) -> tuple[NDArray[Any], Mask]:
+        probabilities, mask, at_last = self._read_panels(rows)
+        last_stage = self._last_stage()
+        if last_stage is not None and len(at_last):
+            mask[at_last] = last_stage.read(rows[at_last], self._n_threads(), with_probabilities=False).mask
+        return self._labels(probabilities), mask
+
+    def _read_panels(self, rows: NDArray[Any]) -> tuple[Floats, Mask, Positions]:
+        """Probabilities and what was bought, with whole panels, and the rows that came to the last stage."""
         if self.policy_ is None:
-            mask = np.zeros((len(rows), self.n_features_in_), dtype=bool) if with_mask else None
-            return np.tile(self.class_prior_, (len(rows), 1)), mask
-        cascade = self.cascades_[self.policy_.cascade]
-        with threads(self._n_threads()):
-            probabilities, stops = cascade.read(rows, self.policy_)
-        return probabilities, cascade.masks(self.n_features_in_)[stops] if with_mask else None
+            mask = np.zeros((len(rows), self.n_features_in_), dtype=bool)
+            return np.tile(self.class_prior_, (len(rows), 1)), mask, np.zeros(0, dtype=np.intp)
+        cascade, n_threads = self.cascades_[self.policy_.cascade], self._n_threads()
+        with threads(n_threads):
+            probabilities, stops = cascade.read(rows, self.policy_, n_threads)
+        at_last = np.flatnonzero(stops == self.policy_.looked_at()[-1])
+        return probabilities, cascade.masks(self.n_features_in_)[stops], at_last
+
+    def _last_stage(self) -> LastStage | None:
+        """The last stage of the chosen policy if it is read on demand."""
+        if not self._ends_on_demand() or self.policy_ is None:
+            return None
+        return self.cascades_[self.policy_.cascade].last_stage_of(self.policy_, self.feature_costs_)
+
+    def _ends_on_demand(self) -> bool:
+        return self.stop == "label" and self._takes_missing()  # a feature that is refused is missing
 
     def _refuse_missing(self, matrix: NDArray[Any]) -> None:
         """In scikit-learn's words, for an estimator that cannot do with missing values."""
@@ -430,6 +477,7 @@ class FrugalCascadeClassifier(FrugalClassifierMixin, FetchMixin, MetaEstimatorMi
             self.encoder_,
             self.classes_,
             needs_all=None if self._takes_missing() else type(self.estimator).__name__,
+            last_stage=self._last_stage(),
         )
 
     def __sklearn_tags__(self) -> Any:

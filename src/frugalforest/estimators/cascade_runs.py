@@ -1,4 +1,4 @@
-"""A cascade as runs see it: the features of a panel are bought together."""
+"""A cascade as runs see it: the features of a panel are bought together, those of the last one maybe one by one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from frugalforest.acquisition.staged import End
 from frugalforest.cascades import Cascade, Policy, Stage
+from frugalforest.cascades.last_stage import LastStage, OneRow
 from frugalforest.cascades.stages import threads
 from frugalforest.cascades.stopping import labels_and_leads
 from frugalforest.costs import FeatureCosts
@@ -32,6 +34,7 @@ class CascadeStages:
     encoder: FeatureEncoder
     classes: NDArray[Any]
     needs_all: str | None = None  # the name of an estimator that cannot do with missing values
+    last_stage: LastStage | None = None  # of the policy, if it is read on demand
 
     @cached_property
     def fingerprint(self) -> str:
@@ -53,10 +56,12 @@ class CascadeStages:
         return self.cascade.stages
 
     def wanted(self, values: Floats, known_mask: Mask) -> Positions:
-        """What is not known of the panel that the row has come to."""
+        """What is not known of the panel that the row has come to; on demand one feature of it."""
         stage, is_over = self._where(values, known_mask)
         if is_over:
             return np.zeros(0, dtype=np.intp)
+        if self._is_on_demand(stage):
+            return np.array([self._at_last(values, known_mask).next_feature], dtype=np.intp)
         panel = self._stages[stage].panel
         return panel[~known_mask[panel]]
 
@@ -65,21 +70,30 @@ class CascadeStages:
         if self.policy is None:
             return self.prior
         stage, is_over = self._where(values, known_mask)
+        if self._is_on_demand(stage):
+            return self._at_last(values, known_mask).probabilities
         while stage >= 0 and not is_over:
             stage -= 1
             is_over = stage >= 0 and bool(known_mask[self._stages[stage].panel].all())
         return self._answer_of(stage, values)[0] if is_over else self.prior
 
-    def outlook(self, values: Floats, known_mask: Mask) -> list[tuple[float, Mask]]:
+    def outlook(self, values: Floats, known_mask: Mask) -> list[End]:
         """The stages where the row may stop, as probable as they are frequent among training rows."""
-        n_features = self.costs.n_features
         if self.policy is None:
-            return [(1.0, np.zeros(n_features, dtype=bool))]
+            return [End(1.0, np.zeros(self.costs.n_features, dtype=bool))]
         stage, is_over = self._where(values, known_mask)
         ends = [stage] if is_over else [k for k in self.policy.looked_at() if k >= stage]
         shares = self.policy.shares[ends]
         chances = shares / shares.sum() if shares.sum() > 0 else np.eye(len(ends))[-1]
-        return [(float(p), self._stages[k].mask(n_features)) for p, k in zip(chances, ends, strict=True)]
+        return [self._end(float(p), k, values, known_mask) for p, k in zip(chances, ends, strict=True)]
+
+    def _end(self, chance: float, stage: int, values: Floats, known_mask: Mask) -> End:
+        if not self._is_on_demand(stage):
+            return End(chance, self._stages[stage].mask(self.costs.n_features))
+        assert self.last_stage is not None
+        before = self.costs.mask(self.last_stage.before)
+        needed = self.costs.of(before & ~known_mask)
+        return End(chance, before, max(0.0, self._at_last(values, known_mask).expected_cost() - needed))
 
     def _where(self, values: Floats, known_mask: Mask) -> tuple[int, bool]:
         """The stage that a row has come to, and whether it stops there; otherwise some of its panel is not known."""
@@ -93,7 +107,16 @@ class CascadeStages:
             if lead >= self.policy.thresholds[k, label]:
                 return k, True
         last = looked_at[-1]
+        if self._is_on_demand(last):
+            return last, self._at_last(values, known_mask).next_feature is None
         return last, bool(known_mask[self._stages[last].panel].all())
+
+    def _is_on_demand(self, stage: int) -> bool:
+        return self.last_stage is not None and self.last_stage.stage is self._stages[stage]
+
+    def _at_last(self, values: Floats, known_mask: Mask) -> OneRow:
+        assert self.last_stage is not None
+        return self.last_stage.run(values, known_mask)
 
     def _answer_of(self, k: int, values: Floats) -> Floats:
         panel = self._stages[k].panel

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from frugalforest.acquisition.fetch_mixin import FetchMixin
-from frugalforest.acquisition.staged import StagedRun
+from frugalforest.acquisition.staged import End, StagedRun
 from frugalforest.costs import FeatureCosts
 from frugalforest.data import FeatureEncoder
 from frugalforest.estimators.base import Floats, FrugalClassifierMixin, Mask
@@ -73,12 +73,12 @@ class LinearStages:
             scores = tree.node_scores(node, values[None, :], np.zeros(1, dtype=np.intp))[0]
         return self.variant.answer(np.array([node]), scores[None, :])[0]
 
-    def outlook(self, values: Floats, known_mask: Mask) -> list[tuple[float, Mask]]:
+    def outlook(self, values: Floats, known_mask: Mask) -> list[End]:
         """The leaves below the node that the row has come to, as probable as they are frequent among training rows."""
         tree = self.variant.tree
         leaves = tree.leaves_below(tree.where(values, known_mask)[0])
         total = tree.share[leaves].sum()
-        return [(float(tree.share[leaf] / total), tree.path_mask[leaf]) for leaf in leaves]
+        return [End(float(tree.share[leaf] / total), tree.path_mask[leaf]) for leaf in leaves]
 
     @cached_property
     def fingerprint(self) -> str:

@@ -13,7 +13,7 @@ from sklearn.utils import _safe_indexing, assert_all_finite, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from frugalforest.acquisition.fetch_mixin import FetchMixin
-from frugalforest.acquisition.staged import StagedRun
+from frugalforest.acquisition.staged import End, StagedRun
 from frugalforest.costs import FeatureCosts
 from frugalforest.data import FeatureEncoder
 from frugalforest.data.tables import as_frame, column_names
@@ -289,5 +289,5 @@ class _PanelStage:
             )
         return self.model._read(row, with_mask=False)[0][0]
 
-    def outlook(self, values: Floats, known_mask: Mask) -> list[tuple[float, Mask]]:
-        return [(1.0, self.model._panel_mask)]
+    def outlook(self, values: Floats, known_mask: Mask) -> list[End]:
+        return [End(1.0, self.model._panel_mask)]

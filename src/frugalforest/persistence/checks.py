@@ -107,6 +107,7 @@ def check_ensemble(ensemble: Ensemble) -> None:
     largest = np.abs(ensemble.base).max() + forest.n_trees * np.abs(ensemble.values).max(initial=0.0)
     margin = abs(ensemble.slope) * (largest / abs(ensemble.divisor))
     require(largest <= _LARGEST_SCORE and margin <= _LARGEST_SCORE, "scores that are not finite")
+    require(ensemble.link != "power", "a link that only stages of cascades have, which are made when they are read")
     require(ensemble.link != "sigmoid" or ensemble.n_classes == 2, "a sigmoid for more than two classes")
     require(ensemble.link != "mean" or _are_shares(ensemble.values), "leaves whose shares of classes do not add up")
     require(ensemble.link != "mean" or ((ensemble.base >= 0) & (ensemble.base <= 1)).all(), "impossible shares")
