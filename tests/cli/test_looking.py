@@ -74,6 +74,22 @@ def test_datasets(run, place):
     assert run("datasets", "mine", "--folder", place, "-o", "mine.xlsx").exit_code == 2
 
 
+def test_datasets_that_can_be_fetched(run, place, monkeypatch):
+    assert "From OpenML, with --fetch: ada_agnostic, " in run("datasets", "--folder", place).stdout
+    np.savez("spambase.npz", X=np.eye(3), y=[0, 1, 0])
+    assert "3 rows x 3 features" in run("datasets", "spambase", "--fetch", "--folder", place).stdout  # it is there
+    assert "spambase" not in json.loads(run("datasets", "--folder", place, "--json").stdout)["fetchable"]
+
+    def unreachable(*_, **__):
+        raise OSError("no network here")
+
+    monkeypatch.setattr("sklearn.datasets.fetch_openml", unreachable)
+    for name, message in (("sonar", "no network here"), ("yours", "'yours' cannot be fetched; these can: ")):
+        result = run("datasets", name, "--fetch", "--folder", place)
+        assert (result.exit_code, message in result.stderr) == (2, True)
+    assert "give its name" in run("datasets", "--fetch").stderr
+
+
 def test_a_written_dataset_can_be_fitted(run, place):
     shown = run("datasets", "breast_cancer", "-o", "cancer.csv").stdout
     assert "frugalforest fit cancer.csv --target target --costs cancer.costs.csv" in shown

@@ -30,26 +30,32 @@ def datasets(
         Path | None,
         typer.Option(metavar="DIR", help="Where to look; FRUGALFOREST_DATA, or the cache folder, if not given."),
     ] = None,
+    fetch: Annotated[
+        bool, typer.Option("--fetch", help="Get it from OpenML if it is not in the folder; keep it there.")
+    ] = False,
     as_json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
     """Data sets to try things on: list them, look at one, write it as CSV.
 
     breast_cancer comes with scikit-learn and is always there; its prices are made up. Others are files NAME.npz (and
-    NAME.costs.csv) in a folder.
+    NAME.costs.csv) in a folder, some of which --fetch can put there.
 
     [b]Examples[/b]
 
     $ frugalforest datasets
     $ frugalforest datasets breast_cancer -o cancer.csv --target diagnosis
+    $ frugalforest datasets spambase --fetch
     """
+    if fetch and name is None:
+        raise Mistake("--fetch gets one data set; give its name.")
     if output is not None and (name is None or output.suffix.lower() != ".csv"):
         raise Mistake("--output writes one data set as CSV; give its name, and a file name that ends in .csv.")
     printer = Printer()
     if name is None:
         _list(printer, folder)
         return
-    dataset = _load(name, folder)
+    dataset = _load(name, folder, fetch)
     facts: dict[str, Any] = {
         "name": dataset.name,
         "n_rows": dataset.X.shape[0],
@@ -70,7 +76,7 @@ def datasets(
 
 
 def _list(printer: Printer, folder: Path | None) -> None:
-    from frugalforest.datasets import available, data_folder
+    from frugalforest.datasets import available, data_folder, fetchable
 
     place, names = data_folder(folder), available(folder)
     printer.line(f"{BUILT_IN} is always there. Looking in {place}{'' if place.is_dir() else ', which does not exist'}:")
@@ -79,19 +85,27 @@ def _list(printer: Printer, folder: Path | None) -> None:
         printer.table(["name", "prices"], rows, text_columns=2)
     else:
         printer.line("nothing. Put NAME.npz there, or set FRUGALFOREST_DATA to the folder that holds some.")
+    others = [name for name in fetchable() if name not in names]
+    if others:
+        printer.line(f"From OpenML, with --fetch: {', '.join(others)}.")
     printer.json(
-        {"folder": str(place), "datasets": [BUILT_IN, *names], "with_prices": [BUILT_IN, *(n for n, c in rows if c)]}
+        {
+            "folder": str(place),
+            "datasets": [BUILT_IN, *names],
+            "with_prices": [BUILT_IN, *(n for n, c in rows if c)],
+            "fetchable": others,
+        }
     )
 
 
-def _load(name: str, folder: Path | None) -> Any:
-    from frugalforest.datasets import load, load_breast_cancer
+def _load(name: str, folder: Path | None, fetch: bool) -> Any:
+    from frugalforest import datasets as sources
 
     if name == BUILT_IN:
-        return load_breast_cancer()
+        return sources.load_breast_cancer()
     try:
-        return load(name, folder)
-    except (FileNotFoundError, ValueError) as error:
+        return sources.fetch(name, folder) if fetch else sources.load(name, folder)
+    except (OSError, ValueError) as error:
         raise Mistake(str(error)) from error
 
 
