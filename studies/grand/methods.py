@@ -9,12 +9,26 @@ from typing import Any
 import numpy as np
 from benchmarks.quality.data import Task
 from benchmarks.quality.methods import METHODS, N_PANEL_TREES, ByBudget, at_budgets, panels
+from benchmarks.quality.peers import tuned
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.impute import SimpleImputer
+from sklearn.model_selection import train_test_split
 
 import frugalforest as ff
 from frugalforest.selection import AUCSelector, SubmodularSelector
 
+MISER_TRADEOFFS = (
+    3e-5,
+    1e-4,
+    3e-4,
+    1e-3,
+    3e-3,
+    6e-3,
+    0.01,
+    0.02,
+    0.04,
+    0.1,
+)  # loss per mean price
 N_WIDE = 100  # columns; with more of them CSTC takes minutes for each trade-off
 
 
@@ -50,6 +64,23 @@ def cost_lasso(task: Task, seed: int) -> dict[str, ByBudget]:
     return linear(ff.CostLassoClassifier(feature_costs=task.costs, random_state=seed), task)
 
 
+def greedy_miser(task: Task, seed: int) -> dict[str, ByBudget]:
+    """A model for each trade-off, chosen on a fifth of the rows."""
+    X, X_val, y, y_val = train_test_split(task.X, task.y, test_size=0.2, stratify=task.y, random_state=seed)
+    scale = 1 / task.costs.alone.mean()
+    models = (
+        ff.GreedyMiserClassifier(tradeoff * scale, feature_costs=task.costs, random_state=seed, n_jobs=1).fit(X, y)
+        for tradeoff in MISER_TRADEOFFS
+    )
+    return tuned(task, ((model.ensemble_, [(X_val, y_val)]) for model in models))
+
+
+def frugal_classifier(task: Task, seed: int) -> dict[str, ByBudget]:
+    """All methods within one, a quarter of the rows to choose with."""
+    model = ff.FrugalClassifier(feature_costs=task.costs, random_state=seed, n_jobs=1)
+    return {"label": at_budgets(model.fit(task.X, task.y), task)}
+
+
 def auc_panel(task: Task, seed: int) -> dict[str, ByBudget]:
     selector = AUCSelector(feature_costs=task.costs, n_forest_trees=N_PANEL_TREES, random_state=seed, n_jobs=1)
     return panels(task, seed, selector, ff.StandardForestClassifier(N_PANEL_TREES, random_state=seed, n_jobs=1))
@@ -73,6 +104,8 @@ def preselected(task: Task, seed: int) -> dict[str, ByBudget]:
 
 EXTRA: dict[str, Callable[[Task, int], dict[str, ByBudget]]] = {
     "StandardForest": standard_forest,
+    "FrugalClassifier": frugal_classifier,
+    "GreedyMiser": greedy_miser,
     "ASTC": submodular_tree,
     "ASTC soft": lambda task, seed: submodular_tree(task, seed, soft=True),
     "CSTC": mixed_norm_tree,
