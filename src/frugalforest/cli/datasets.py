@@ -99,7 +99,7 @@ def _list(printer: Printer, folder: Path | None) -> None:
 
 
 def _load(name: str, folder: Path | None, fetch: bool) -> Any:
-    from frugalforest import datasets as sources
+    import frugalforest.datasets as sources
 
     if name == BUILT_IN:
         return sources.load_breast_cancer()
