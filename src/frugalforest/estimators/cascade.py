@@ -56,21 +56,22 @@ FEW_ROWS = 1000
 def default_estimator(n_rows: int) -> Any:
     """What stages are made of unless the user says otherwise: a booster that stops when it does not get better.
 
-    Large leaves pay on many rows: on 20,000 of covertype, eight features, 31 / 127 leaves have errors of .173 / .156.
-    There, a learning rate of 0.2 for 0.1 takes half the time, and costs .003; boosters have some 30 rounds then, and a
-    patience of 5 is enough. With few rows a forest does better, out of fold: the area under the curve of heart disease
-    is .175 against .186, of pima .256 against .263.
+    Many leaves pay, for three models are averaged: with 31 / 127 / 255 leaves, the last stage on 20,000 rows of
+    covertype has errors of .143 / .129 / .125. There, a learning rate of 0.25 for 0.1 takes a third of the time, and
+    costs .001; boosters have some 30 rounds then, and a patience of 4 is enough. With few rows a forest does better:
+    the area under the curve of hepatitis is .155 against .174, of pima .283 against .284, but of the liver data .497
+    against .467.
     """
     if n_rows < FEW_ROWS:
         return StandardForestClassifier(200, min_samples_leaf=5)
     return FrugalBoostingClassifier(
         n_estimators=300,
-        learning_rate=0.1 if n_rows < 10_000 else 0.2,
-        max_leaf_nodes=min(127, max(15, n_rows // 150)),
+        learning_rate=0.1 if n_rows < 10_000 else 0.25,
+        max_leaf_nodes=min(255, max(15, n_rows // 50)),
         min_samples_leaf=20,
         l2=1.0,
         early_stopping=True,
-        n_iter_no_change=10 if n_rows < 10_000 else 5,
+        n_iter_no_change=10 if n_rows < 10_000 else 4,
         validation_fraction=0.1,
     )
 
