@@ -19,6 +19,7 @@ class Competitor:
     fit: Callable[[Any, Any, Any], Any]
     predict: Callable[[Any, Any], Any]
     is_ours: bool = False
+    is_slow: bool = False  # half an hour and more on a million rows
 
 
 def _fit(model, X, y):
@@ -67,11 +68,21 @@ COMPETITORS = {
         _predict_with_bill,
         is_ours=True,
     ),
+    # At most 1,024 leaves, as many as LightGBM's trees have: for rows on which trees grown to purity have far more.
+    "BudgetForest depth 10": Competitor(
+        lambda n: ff.BudgetForestClassifier(alpha=0, max_depth=10, n_estimators=n, n_jobs=THREADS, random_state=0),
+        _fit_budget,
+        _predict_with_bill,
+        is_ours=True,
+    ),
     "StandardForest sqrt": Competitor(
         lambda n: ff.StandardForestClassifier(n, n_jobs=THREADS, random_state=0), _fit, _predict_with_bill, is_ours=True
     ),
     "scikit-learn all features": Competitor(
-        lambda n: RandomForestClassifier(n, max_features=None, n_jobs=THREADS, random_state=0), _fit, _predict
+        lambda n: RandomForestClassifier(n, max_features=None, n_jobs=THREADS, random_state=0),
+        _fit,
+        _predict,
+        is_slow=True,
     ),
     "scikit-learn sqrt": Competitor(
         lambda n: RandomForestClassifier(n, n_jobs=THREADS, random_state=0), _fit, _predict
