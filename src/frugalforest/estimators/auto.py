@@ -17,7 +17,13 @@ from frugalforest.acquisition.fetch_mixin import FetchMixin
 from frugalforest.data.tables import as_frame
 from frugalforest.estimators.base import Floats, FrugalClassifierMixin, Mask
 from frugalforest.estimators.candidates import Candidate, copy_of, fit_for_all_budgets, pooled, templates_of
-from frugalforest.estimators.checks import check_n_jobs, check_number, check_seed, check_whole_number
+from frugalforest.estimators.checks import (
+    check_n_jobs,
+    check_number,
+    check_seed,
+    check_validation_fraction,
+    check_whole_number,
+)
 from frugalforest.estimators.choosing import limit_of
 from frugalforest.estimators.problem import Problem, stratified_mask, validation_rows
 from frugalforest.evaluation import CostCurve
@@ -175,12 +181,7 @@ class FrugalClassifier(FrugalClassifierMixin, FetchMixin, MetaEstimatorMixin, Ba
     def _check_parameters(self) -> Mapping[str, Any]:
         check_number(self.budget, "budget", 0, or_none=True)
         check_number(self.time_limit, "time_limit", 0, or_none=True)
-        check_number(self.validation_fraction, "validation_fraction", 0, at_most=1)
-        if self.validation_fraction in (0, 1):
-            raise ValueError(
-                f"validation_fraction is {self.validation_fraction}; expected a share between 0 and 1, exclusive. "
-                "Give eval_set to fit on all rows."
-            )
+        check_validation_fraction(self.validation_fraction)
         check_n_jobs(self.n_jobs)
         check_seed(self.random_state)
         check_whole_number(int(self.verbose) if isinstance(self.verbose, bool) else self.verbose, "verbose", 0)
@@ -255,14 +256,7 @@ class FrugalClassifier(FrugalClassifierMixin, FetchMixin, MetaEstimatorMixin, Ba
             print(f"{candidate.name}: {candidate.seconds:.1f} s, validation error {error:.4f} for {cost:.4g}")
 
     def _keep(self, problem: Problem, candidates: tuple[Candidate, ...], skipped: tuple[str, ...]) -> None:
-        self.__dict__.pop("feature_names_in_", None)
-        self.encoder_ = problem.encoder
-        self.n_features_in_ = problem.n_features
-        if problem.encoder.feature_names is not None:
-            self.feature_names_in_ = np.array(problem.encoder.feature_names, dtype=object)
-        self.classes_ = problem.classes
-        self.class_prior_ = problem.class_prior
-        self.feature_costs_ = problem.costs
+        self._keep_problem(problem)
         self.candidates_, self.skipped_ = candidates, skipped
         self.max_budget_ = limit_of(self.budget)
         points = pooled(candidates)  # a method may have fitted more than it was asked to

@@ -106,6 +106,17 @@ class FrugalClassifierMixin(ClassifierMixin, metaclass=ABCMeta):
             warnings.warn(f"{what}, but {name} was fitted {how} feature names", UserWarning, stacklevel=stacklevel)
         return matrix
 
+    def _keep_problem(self, problem: Problem) -> None:
+        """What fit has learned before any model; names of an earlier fit go."""
+        self.__dict__.pop("feature_names_in_", None)
+        self.encoder_ = problem.encoder
+        self.n_features_in_ = problem.n_features
+        if problem.encoder.feature_names is not None:
+            self.feature_names_in_ = np.array(problem.encoder.feature_names, dtype=object)
+        self.classes_ = problem.classes
+        self.class_prior_ = problem.class_prior
+        self.feature_costs_ = problem.costs
+
     def _labels(self, scores: Floats) -> NDArray[Any]:
         labels: NDArray[Any] = self.classes_[np.argmax(scores, axis=1)]
         return labels
@@ -196,15 +207,9 @@ class ForestClassifierBase(AcquiringMixin, FrugalClassifierMixin, BaseEstimator)
 
     def _keep_problem(self, problem: Problem) -> None:
         """What was learned besides trees; traces of an earlier fit go."""
-        for name in ("feature_names_in_", "oob_score_", "oob_cost_", "oob_decision_function_"):
+        super()._keep_problem(problem)
+        for name in ("oob_score_", "oob_cost_", "oob_decision_function_"):
             self.__dict__.pop(name, None)
-        self.encoder_ = problem.encoder
-        self.n_features_in_ = problem.n_features
-        if problem.encoder.feature_names is not None:
-            self.feature_names_in_ = np.array(problem.encoder.feature_names, dtype=object)
-        self.classes_ = problem.classes
-        self.class_prior_ = problem.class_prior
-        self.feature_costs_ = problem.costs
 
     def _keep_oob(self, rows: Rows, in_bag: NDArray[np.uint8]) -> None:
         """Out-of-bag estimates from the rows the forest was grown on; in_bag: (n_trees, n_rows)."""

@@ -102,17 +102,6 @@ class BoostedClassifierBase(AcquiringMixin, FrugalClassifierMixin, BaseEstimator
         binned: BinnedData = bins.transform(rows.matrix, self._n_threads())
         return BoostingRows(rows.matrix, binned, rows.labels, problem.n_classes, rows.weights, problem.class_weight)
 
-    def _keep_problem(self, problem: Problem) -> None:
-        """What was learned besides trees; traces of an earlier fit go."""
-        self.__dict__.pop("feature_names_in_", None)
-        self.encoder_ = problem.encoder
-        self.n_features_in_ = problem.n_features
-        if problem.encoder.feature_names is not None:
-            self.feature_names_in_ = np.array(problem.encoder.feature_names, dtype=object)
-        self.classes_ = problem.classes
-        self.class_prior_ = problem.class_prior
-        self.feature_costs_ = problem.costs
-
     def _keep_trees(self, base: Floats, trees: BoostedTrees, loss: LossName) -> None:
         self.ensemble_ = self._ensemble(base, trees, loss)
         self.n_estimators_ = trees.n_rounds

@@ -295,14 +295,7 @@ class FrugalCascadeClassifier(FrugalClassifierMixin, FetchMixin, MetaEstimatorMi
         return PanelBuilder(fitter, problem.costs, self.n_stages, problem.class_prior, is_categorical)
 
     def _keep(self, problem: Problem, built: dict[str, list[FittedStage]], validation: Rows | None) -> None:
-        self.__dict__.pop("feature_names_in_", None)
-        self.encoder_ = problem.encoder
-        self.n_features_in_ = problem.n_features
-        if problem.encoder.feature_names is not None:
-            self.feature_names_in_ = np.array(problem.encoder.feature_names, dtype=object)
-        self.classes_ = problem.classes
-        self.class_prior_ = problem.class_prior
-        self.feature_costs_ = problem.costs
+        self._keep_problem(problem)
         ordered = {order: by_panel(stages) for order, stages in built.items()}
         self.cascades_ = tuple(
             Cascade(order, tuple(fitted.stage for fitted in stages)) for order, stages in ordered.items()

@@ -124,6 +124,13 @@ def check_number(value: Any, name: str, at_least: float, *, at_most: float = np.
         raise ValueError(f"{name} is {value!r}; expected a finite number {limits}{' or None' if or_none else ''}.")
 
 
+def check_validation_fraction(share: Any, way_out: str = "Give eval_set to fit on all rows.") -> None:
+    """Refuse anything but a share that leaves rows on both sides."""
+    check_number(share, "validation_fraction", 0, at_most=1)
+    if share in (0, 1):
+        raise ValueError(f"validation_fraction is {share}; expected a share between 0 and 1, exclusive. {way_out}")
+
+
 def check_choice(value: Any, name: str, choices: tuple[str, ...]) -> None:
     """Refuse anything but one of the choices."""
     if not (isinstance(value, str) and value in choices):

@@ -15,8 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from frugalforest.acquisition import Acquirer
 from frugalforest.estimators.base import Floats, ForestClassifierBase
-from frugalforest.estimators.checks import check_number
-from frugalforest.estimators.problem import Problem, Rows, stratified_mask, validation_rows
+from frugalforest.estimators.checks import check_number, check_validation_fraction
+from frugalforest.estimators.problem import Problem, Rows, set_aside, validation_rows
 from frugalforest.estimators.variants import Measure, Variant, reads_something
 from frugalforest.evaluation import CostCurve
 from frugalforest.forest import Forest
@@ -69,28 +69,13 @@ class ChoosingForestBase(ForestClassifierBase):
 
     def _check_choosing(self) -> None:
         check_number(self.budget, "budget", 0, or_none=True)
-        check_number(self.validation_fraction, "validation_fraction", 0, at_most=1)
-        if self.validation_fraction in (0, 1):
-            raise ValueError(
-                f"validation_fraction is {self.validation_fraction}; expected a share between 0 and 1, exclusive. "
-                "Give eval_set to fit on all rows."
-            )
+        check_validation_fraction(self.validation_fraction)
 
     def _split(self, problem: Problem, eval_set: Any, seed: int) -> tuple[Rows, Rows]:
         """Rows to grow from and rows to choose with."""
-        rows = problem.rows
         if eval_set is not None:
-            return rows, validation_rows(problem, eval_set, type(self).__name__)
-        held_out = stratified_mask(rows.labels, self.validation_fraction, seed)
-        if not held_out.any():
-            warnings.warn(
-                "too few rows to set some aside: the bill and the error that choose the model are those of the "
-                "training rows. Give eval_set, or more rows.",
-                UserWarning,
-                stacklevel=3,
-            )
-            return rows, rows
-        return rows.take(~held_out), rows.take(held_out)
+            return problem.rows, validation_rows(problem, eval_set, type(self).__name__)
+        return set_aside(problem.rows, self.validation_fraction, seed, stacklevel=4)
 
     def _measure_on(self, rows: Rows, problem: Problem) -> Measure:
         """How a forest does on these rows, while nothing is kept yet."""

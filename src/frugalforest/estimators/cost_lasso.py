@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from frugalforest.estimators.base import Floats
-from frugalforest.estimators.checks import check_number, check_seed
+from frugalforest.estimators.checks import check_number, check_seed, check_validation_fraction
 from frugalforest.estimators.linear_base import (
     LinearClassifierMixin,
     LinearVariant,
@@ -143,7 +143,7 @@ class CostLassoClassifier(LinearClassifierMixin, BaseEstimator):
         check_settings(self.tradeoff, "tradeoff")
         check_number(self.ridge, "ridge", 0)
         check_seed(self.random_state)
-        self._check_validation_fraction()
+        check_validation_fraction(self.validation_fraction)
 
     def _solve(self, problem: LinearProblem, rows: LinearRows) -> list[LinearVariant]:
         n_classes = len(problem.prior)

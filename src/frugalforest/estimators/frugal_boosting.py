@@ -15,9 +15,9 @@ from frugalforest.boosting import BoostedTrees, BoostOptions
 from frugalforest.boosting.path import Path, largest_tradeoff
 from frugalforest.boosting.training import Before, Boosted, Trainer
 from frugalforest.estimators.boosting_base import BoostedClassifierBase
-from frugalforest.estimators.checks import check_flag, check_number, check_whole_number
+from frugalforest.estimators.checks import check_flag, check_number, check_validation_fraction, check_whole_number
 from frugalforest.estimators.constraints import interaction_sets, monotone_signs
-from frugalforest.estimators.problem import Problem, Rows, stratified_mask, validation_rows
+from frugalforest.estimators.problem import Problem, Rows, set_aside, validation_rows
 from frugalforest.estimators.sizes import measured_sizes
 from frugalforest.evaluation import CostCurve
 from frugalforest.growing.seeds import root_seed
@@ -292,12 +292,7 @@ class FrugalBoostingClassifier(BoostedClassifierBase):
         check_flag(self.warm_start, "warm_start")
         check_whole_number(self.n_iter_no_change, "n_iter_no_change", 1)
         check_whole_number(self.n_tradeoffs, "n_tradeoffs", 1)
-        check_number(self.validation_fraction, "validation_fraction", 0, at_most=1)
-        if self.validation_fraction in (0, 1):
-            raise ValueError(
-                f"validation_fraction is {self.validation_fraction}; expected a share between 0 and 1, exclusive. "
-                "Give eval_set to fit on all rows."
-            )
+        check_validation_fraction(self.validation_fraction)
         if self.warm_start and self.budget is not None:
             raise ValueError("warm_start goes on with one booster, and a budget tries several; give tradeoff instead.")
 
@@ -344,16 +339,7 @@ class FrugalBoostingClassifier(BoostedClassifierBase):
             return rows, validation_rows(problem, eval_set, type(self).__name__)
         if not (self._searches or along_path or (self.early_stopping and self.early_stopping != "auto")):
             return rows, None
-        held_out = stratified_mask(rows.labels, self.validation_fraction, seed)
-        if not held_out.any():
-            warnings.warn(
-                "too few rows to set some aside: the bill and the error that choose the model are those of the "
-                "training rows. Give eval_set, or more rows.",
-                UserWarning,
-                stacklevel=4,
-            )
-            return rows, rows
-        return rows.take(~held_out), rows.take(held_out)
+        return set_aside(rows, self.validation_fraction, seed, stacklevel=5)
 
     def _trainer(
         self, problem: Problem, options: BoostOptions, train: Rows, validation: Rows | None, seed: int

@@ -22,6 +22,7 @@ from frugalforest.data import FeatureEncoder
 from frugalforest.estimators.base import Floats, FrugalClassifierMixin, Mask
 from frugalforest.estimators.checks import check_number, check_numbers, class_numbers
 from frugalforest.estimators.linear_problem import LinearProblem, LinearRows
+from frugalforest.estimators.problem import warn_too_few_rows
 from frugalforest.evaluation import CostCurve
 from frugalforest.linear_trees import LinearTree, NodeLink
 
@@ -117,14 +118,6 @@ class LinearModelMixin(FetchMixin, metaclass=ABCMeta):
 
     # ---- steps of fit
 
-    def _check_validation_fraction(self) -> None:
-        check_number(self.validation_fraction, "validation_fraction", 0, at_most=1)
-        if self.validation_fraction in (0, 1):
-            raise ValueError(
-                f"validation_fraction is {self.validation_fraction}; expected a share between 0 and 1, exclusive. "
-                "Give eval_set to fit on all rows."
-            )
-
     def _split(
         self, problem: LinearProblem, eval_set: Any, seed: int, *, several: bool
     ) -> tuple[LinearRows, LinearRows | None]:
@@ -133,12 +126,7 @@ class LinearModelMixin(FetchMixin, metaclass=ABCMeta):
             return problem.rows, None
         train, validation = problem.split(eval_set, self.validation_fraction, seed)
         if train is validation:
-            warnings.warn(
-                "too few rows to set some aside: the bill and the error that choose the model are those of the "
-                "training rows. Give eval_set, or more rows.",
-                UserWarning,
-                stacklevel=3,
-            )
+            warn_too_few_rows(stacklevel=4)
         return train, validation
 
     def _keep(self, problem: LinearProblem, variants: Sequence[LinearVariant], validation: LinearRows | None) -> None:

@@ -12,7 +12,13 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
 from frugalforest.estimators.base import Floats
-from frugalforest.estimators.checks import check_flag, check_number, check_seed, check_whole_number
+from frugalforest.estimators.checks import (
+    check_flag,
+    check_number,
+    check_seed,
+    check_validation_fraction,
+    check_whole_number,
+)
 from frugalforest.estimators.linear_base import (
     LinearClassifierMixin,
     LinearVariant,
@@ -204,7 +210,7 @@ class MixedNormTreeClassifier(LinearClassifierMixin, BaseEstimator):
         for name in ("min_samples_leaf", "max_sweeps"):
             check_whole_number(getattr(self, name), name, 1)
         check_seed(self.random_state)
-        self._check_validation_fraction()
+        check_validation_fraction(self.validation_fraction)
 
     def _solve(self, problem: LinearProblem, rows: LinearRows) -> list[LinearVariant]:
         n_classes = len(problem.prior)

@@ -140,7 +140,7 @@ class OnDemand(AcquiringMixin, FrugalClassifierMixin, BaseEstimator):
         return self._acquirer().ensemble.n_features
 
     @property
-    def feature_names_in_(self) -> NDArray[Any]:
+    def feature_names_in_(self) -> NDArray[Any]:  # type: ignore[override]
         """Names of the features, if the estimator has names."""
         names = self._acquirer().ensemble.encoder.feature_names
         if names is None:

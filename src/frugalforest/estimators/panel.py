@@ -165,15 +165,8 @@ class PanelClassifier(FrugalClassifierMixin, FetchMixin, MetaEstimatorMixin, Bas
         return estimator.fit(rows.matrix[:, panel], problem.classes[rows.labels], **weights)
 
     def _keep(self, problem: Problem, selector: Any, panel: NDArray[np.intp], estimator: Any) -> None:
-        self.__dict__.pop("feature_names_in_", None)
         self.selector_, self.estimator_, self.panel_ = selector, estimator, panel
-        self.encoder_ = problem.encoder
-        self.n_features_in_ = problem.n_features
-        if problem.encoder.feature_names is not None:
-            self.feature_names_in_ = np.array(problem.encoder.feature_names, dtype=object)
-        self.classes_ = problem.classes
-        self.class_prior_ = problem.class_prior
-        self.feature_costs_ = problem.costs
+        self._keep_problem(problem)
         self.cost_ = problem.costs.of(self._panel_mask)
 
     @property

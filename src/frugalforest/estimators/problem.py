@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -138,3 +139,25 @@ def stratified_mask(labels: NDArray[np.int32], fraction: float, seed: int) -> ND
         rows = random.permutation(np.flatnonzero(labels == label))
         mask[rows[: min(round(fraction * len(rows)), len(rows) - 1)]] = True
     return mask
+
+
+def set_aside(rows: Rows, fraction: float, seed: int, *, stacklevel: int) -> tuple[Rows, Rows]:
+    """Rows to learn from, and a share of every class to choose with; with a warning, all rows for both if too few.
+
+    stacklevel: of the warning, counted from here to the user's line.
+    """
+    held_out = stratified_mask(rows.labels, fraction, seed)
+    if not held_out.any():
+        warn_too_few_rows(stacklevel + 1)
+        return rows, rows
+    return rows.take(~held_out), rows.take(held_out)
+
+
+def warn_too_few_rows(stacklevel: int) -> None:
+    """Say that the rows to choose with are those that were learned from; stacklevel: from here to the user's line."""
+    warnings.warn(
+        "too few rows to set some aside: the bill and the error that choose the model are those of the "
+        "training rows. Give eval_set, or more rows.",
+        UserWarning,
+        stacklevel=stacklevel,
+    )

@@ -22,6 +22,7 @@ from frugalforest.estimators.checks import (
     check_number,
     check_numbers,
     check_seed,
+    check_validation_fraction,
     check_whole_number,
 )
 from frugalforest.estimators.problem import Rows
@@ -247,12 +248,7 @@ class PrunedForestClassifier(ForestClassifierBase):
         check_choice(self.loss, "loss", ("share", "error"))
         check_flag(self.refit_leaves, "refit_leaves")
         check_flag(self.prefit, "prefit")
-        check_number(self.validation_fraction, "validation_fraction", 0, at_most=1)
-        if self.validation_fraction in (0, 1):
-            raise ValueError(
-                f"validation_fraction is {self.validation_fraction}; expected a share between 0 and 1, exclusive. "
-                "Give eval_set to grow from all rows."
-            )
+        check_validation_fraction(self.validation_fraction, "Give eval_set to grow from all rows.")
         check_number(self.gap, "gap", 0, at_most=1)
         check_whole_number(self.max_rounds, "max_rounds", 1)
         check_choice(self.stop, "stop", ("all", "label"))

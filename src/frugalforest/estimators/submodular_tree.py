@@ -11,7 +11,13 @@ from sklearn.base import BaseEstimator, RegressorMixin
 
 from frugalforest.costs import FeatureCosts
 from frugalforest.estimators.base import Floats, FrugalClassifierMixin, Mask
-from frugalforest.estimators.checks import check_flag, check_number, check_seed, check_whole_number
+from frugalforest.estimators.checks import (
+    check_flag,
+    check_number,
+    check_seed,
+    check_validation_fraction,
+    check_whole_number,
+)
 from frugalforest.estimators.linear_base import (
     LinearClassifierMixin,
     LinearModelMixin,
@@ -45,7 +51,7 @@ class _SubmodularTree(LinearModelMixin):
         check_number(self.ridge, "ridge", 0)
         check_whole_number(self.min_samples_leaf, "min_samples_leaf", 1)
         check_seed(self.random_state)
-        self._check_validation_fraction()
+        check_validation_fraction(self.validation_fraction)
 
     def _node_budgets(self, costs: FeatureCosts) -> list[float]:
         if not is_auto(self.node_budget):
