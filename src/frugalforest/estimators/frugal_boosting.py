@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from frugalforest.boosting import BoostedTrees, BoostOptions
+from frugalforest.boosting import BoostOptions
 from frugalforest.boosting.path import Path, largest_tradeoff
 from frugalforest.boosting.training import Before, Boosted, Trainer
-from frugalforest.estimators.boosting_base import BoostedClassifierBase
 from frugalforest.estimators.checks import check_flag, check_number, check_validation_fraction, check_whole_number
+from frugalforest.estimators.choosing import limit_of
+from frugalforest.estimators.choosing_boosters import ChoosingBoosterBase
 from frugalforest.estimators.constraints import interaction_sets, monotone_signs
 from frugalforest.estimators.problem import Problem, Rows, set_aside, validation_rows
 from frugalforest.estimators.sizes import measured_sizes
-from frugalforest.evaluation import CostCurve
 from frugalforest.growing.seeds import root_seed
 
 
-class FrugalBoostingClassifier(BoostedClassifierBase):
+class FrugalBoostingClassifier(ChoosingBoosterBase):
     """Histogram gradient boosting for an average feature budget, or at a price for money.
 
     Trees are grown best leaf first. A split is worth what the loss falls by, minus what the rows of its node pay:
@@ -141,13 +139,6 @@ class FrugalBoostingClassifier(BoostedClassifierBase):
     True
     """
 
-    curve_: CostCurve
-    variants_: tuple[Boosted, ...]
-    max_budget_: float
-    tradeoff_: float
-    validation_error_: float
-    validation_cost_: float
-
     def __init__(
         self,
         budget: float | None = None,
@@ -230,29 +221,6 @@ class FrugalBoostingClassifier(BoostedClassifierBase):
         if self.tradeoff is not None:
             raise ValueError(f"path chooses trade-offs itself, but tradeoff is {self.tradeoff!r}; give tradeoff=None.")
         return self._fit(X, y, sample_weight, eval_set, along_path=True)
-
-    def at_budget(self, budget: float | None) -> Self:
-        """The best model within another budget, from the rounds already trained; this one stays as it is.
-
-        Budgets up to `max_budget_` can be asked for, if there were validation rows.
-        """
-        check_is_fitted(self)
-        check_number(budget, "budget", 0, or_none=True)
-        if not hasattr(self, "curve_"):
-            raise ValueError(
-                "at_budget needs bills of validation rows; fit with a budget, with eval_set, or call path."
-            )
-        if _limit(budget) > self.max_budget_:
-            wanted = "no limit" if budget is None else f"a budget of {budget:g}"
-            raise ValueError(
-                f"boosters were trained for a budget of {self.max_budget_:g}, so {wanted} is out of reach; "
-                "fit with this budget, or call path, then ask for smaller ones."
-            )
-        model = copy.copy(self)
-        model.budget = budget
-        model._choose_point()
-        model._warn_if_nothing_fits(stacklevel=3)
-        return model
 
     # ---- steps of fit
 
@@ -377,7 +345,7 @@ class FrugalBoostingClassifier(BoostedClassifierBase):
         return path.boosters(), path.interrupted
 
     def _search(self, path: Path) -> None:
-        budget = _limit(self.budget)
+        budget = limit_of(self.budget)
         path.within(budget, self.n_tradeoffs, self._training_budget)
         fits = any(boosted.least_loss(budget) < np.inf for boosted in path.boosters())
         if self._training_budget > budget and not fits:  # reading everything costs no less than settling the label
@@ -386,7 +354,7 @@ class FrugalBoostingClassifier(BoostedClassifierBase):
     @property
     def _training_budget(self) -> float:
         """What trees keep to while they grow. With "label" bills are smaller, and measured afterwards."""
-        return np.inf if self.stop == "label" else _limit(self.budget)
+        return np.inf if self.stop == "label" else limit_of(self.budget)
 
     def _train_one(
         self,
@@ -411,108 +379,3 @@ class FrugalBoostingClassifier(BoostedClassifierBase):
         for size in measured_sizes(0, boosted.n_rounds):
             cost[size - 1] = model._mean_bill(ensemble, size * boosted.trees.n_outputs, validation)
         return replace(boosted, cost=cost)
-
-    # ---- choosing a point
-
-    def _keep(
-        self, problem: Problem, variants: tuple[Boosted, ...], validation: Rows | None, *, chooses_round: bool
-    ) -> None:
-        self._keep_problem(problem)
-        for name in ("curve_", "validation_error_", "validation_cost_"):
-            self.__dict__.pop(name, None)
-        self.variants_ = variants
-        limited = any(variant.is_limited and variant.budget >= _limit(self.budget) for variant in self.variants_)
-        self.max_budget_ = _limit(self.budget) if limited else np.inf
-        if validation is not None:
-            measured = [(variant.error, variant.cost) for variant in self.variants_]
-            self.curve_ = self._curve(measured, validation).measured()
-        if chooses_round:
-            self._choose_point()
-        else:
-            self._take_last_round()
-
-    def _take_last_round(self) -> None:
-        """The only booster there is, up to its round of least loss if that ends training."""
-        (variant,) = self.variants_
-        n_rounds = variant.n_rounds
-        if self.early_stopping and not np.isnan(variant.loss).all():
-            n_rounds = int(np.nanargmin(variant.loss)) + 1
-        self._keep_variant(variant, n_rounds)
-
-    def _choose_point(self) -> None:
-        """Take the point of least loss within the budget, or no trees at all."""
-        curve = self._loss_curve()
-        point = curve.best_index(_limit(self.budget))
-        if point is None:
-            nothing = BoostedTrees.none(self.n_features_in_, len(self.variants_[0].base))
-            self._keep_trees(self.variants_[0].base, nothing, "log_loss")
-            self.tradeoff_ = np.inf
-            self.validation_error_, self.validation_cost_ = self.curve_.baseline_error, 0.0
-            return
-        self._keep_variant(self.variants_[curve.variant[point]], int(curve.n_trees[point]))
-
-    def _loss_curve(self) -> CostCurve:
-        """The points of `curve_` with their loss in place of their error: what choosing goes by.
-
-        Validation errors are too coarse for that: chosen by error, test errors of four data sets were up to .013 higher
-        for budgets of 8 and 15 features, and equal below.
-        """
-        return CostCurve.of_forests(
-            [(variant.loss, variant.cost) for variant in self.variants_],
-            self.curve_.variants,
-            total_cost=self.curve_.total_cost,
-            baseline_error=np.inf,
-        ).measured()
-
-    def _keep_variant(self, variant: Boosted, n_rounds: int) -> None:
-        self.tradeoff_ = variant.tradeoff
-        self._keep_trees(variant.base, variant.trees.first(n_rounds), "log_loss")
-        if hasattr(self, "curve_"):
-            self.validation_error_ = float(variant.error[n_rounds - 1]) if n_rounds else self.curve_.baseline_error
-            self.validation_cost_ = float(variant.cost[n_rounds - 1]) if n_rounds else 0.0
-
-    def _warn_if_nothing_fits(self, stacklevel: int) -> None:
-        if self.budget is None or self.n_estimators_ > 0:
-            return
-        first = [bill for v in self.variants_ for bill in v.cost[:1] if bill > 0]
-        limited = any(variant.is_limited for variant in self.variants_)
-        cheapest = min(first, default=self.feature_costs_.alone.min() if limited else 0.0)
-        if cheapest == 0:  # it is not the budget that there are no trees for
-            return
-        warnings.warn(
-            f"no tree fits a budget of {self.budget:g}: the cheapest one costs at least {cheapest:.6g} per row on "
-            "average. The model answers with the most frequent class, for nothing; give a larger budget for trees.",
-            UserWarning,
-            stacklevel=stacklevel,
-        )
-
-    # ---- curves
-
-    def _curve(self, measured: list[tuple[Any, Any]], rows: Rows) -> CostCurve:
-        return CostCurve.of_forests(
-            measured,
-            [_name(variant) for variant in self.variants_],
-            total_cost=self.feature_costs_.total,
-            baseline_error=self._baseline_error(rows),
-        )
-
-    def _cost_curve(self, X: Any, y: Any) -> CostCurve:
-        """The points on the frontier of the validation curve, measured on other rows; else all rounds of the model."""
-        if not hasattr(self, "curve_"):
-            return super()._cost_curve(X, y)
-        rows, chosen = self._later_rows(X, y), self._loss_curve().frontier()
-        measured = []
-        for i, variant in enumerate(self.variants_):
-            ensemble = self._ensemble(variant.base, variant.trees, "log_loss")
-            measured.append(self._by_round(ensemble, rows, chosen.n_trees[chosen.variant == i].tolist()))
-        first = np.cumsum([0, *(variant.n_rounds for variant in self.variants_)])
-        return self._curve(measured, rows).take(first[chosen.variant] + chosen.n_trees - 1)
-
-
-def _name(variant: Boosted) -> str:
-    name = f"tradeoff={variant.tradeoff:.4g}"
-    return name if variant.budget == np.inf else f"{name}, budget={variant.budget:.4g}"
-
-
-def _limit(budget: float | None) -> float:
-    return np.inf if budget is None else float(budget)
