@@ -24,7 +24,7 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
 
 import frugalforest as ff
-from frugalforest.acquisition import Acquirer, StopRule
+from benchmarks.quality.peers import majority, reader
 from frugalforest.ensemble import Ensemble
 from frugalforest.estimators.boosting_base import first_trees
 from frugalforest.importers import import_ensemble
@@ -100,13 +100,10 @@ def cegb(problem: Problem, stop: str, budgets: tuple[float, ...]) -> Answers:
     points = [point for tradeoff in CEGB_TRADEOFFS for point in _cegb_points(problem, stop, tradeoff)]
     for budget in budgets:
         within = [point for point in points if point[1] <= budget]
+        predict = majority(problem.train[1])
         if within:
-            ensemble = min(within, key=lambda point: point[0])[2]
-            labels, bills = _read(ensemble, problem, stop, problem.test[0])
-        else:
-            labels = np.full(len(problem.test[1]), np.argmax(np.bincount(problem.train[1])))
-            bills = np.zeros(len(labels))
-        yield budget, labels, bills
+            predict = reader(min(within, key=lambda point: point[0])[2], problem.costs, stop)
+        yield budget, *predict(problem.test[0])
 
 
 def _cegb_points(problem: Problem, stop: str, tradeoff: float) -> list[tuple[float, float, Ensemble]]:
@@ -128,17 +125,9 @@ def _cegb_points(problem: Problem, stop: str, tradeoff: float) -> list[tuple[flo
         ensemble = first_trees(whole, min(size, whole.forest.n_trees))
         scores, _ = ensemble.scores(problem.validation[0], with_mask=False)
         loss = log_loss(problem.validation[1], ensemble.probabilities(scores))
-        bills = _read(ensemble, problem, stop, problem.validation[0])[1]
+        bills = reader(ensemble, problem.costs, stop)(problem.validation[0])[1]
         points.append((loss, float(bills.mean()), ensemble))
     return points
-
-
-def _read(ensemble: Ensemble, problem: Problem, stop: str, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    if stop == "label":
-        found = Acquirer(ensemble, problem.costs).evaluate(X, StopRule("label"), 1, with_probabilities=False)
-        return found.label_numbers, problem.costs.of_rows(found.mask)
-    scores, mask = ensemble.scores(X, with_mask=True)
-    return ensemble.label_numbers(scores), problem.costs.of_rows(mask)
 
 
 MODELS: dict[str, Callable[..., Answers]] = {
