@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,7 @@ from frugalforest.cascades.path import thresholds_path
 from frugalforest.cascades.stages import Floats
 from frugalforest.cascades.stopping import ALWAYS, StageTable, labels_and_leads
 from frugalforest.costs import FeatureCosts
+from frugalforest.evaluation import CostCurve
 
 MOST_PLAYED, LEAST_PLAYED = 1_000, 100  # rows whose bills at a last stage tell those of all
 LEAVES_PLAYED = 200_000  # one for each row and tree: with more trees fewer rows
@@ -111,3 +113,18 @@ class MeasuredCascade:
             return [self.table]
         ends = range(1, self.table.n_stages)
         return [self.table.up_to(last, self.end_bills(last - 1, last)) for last in ends] or [self.table]
+
+
+def policy_curve(
+    policies: Sequence[Policy], measured: Sequence[MeasuredCascade], *, total_cost: float, baseline_error: float
+) -> CostCurve:
+    """A point for each policy, by the rows in its cascade."""
+    return CostCurve(
+        cost=np.array([measured[policy.cascade].mean_bill(policy) for policy in policies]),
+        error=np.array([measured[policy.cascade].mean_error(policy) for policy in policies]),
+        n_trees=np.array([len(policy.looked_at()) for policy in policies], dtype=np.intp),
+        variant=np.arange(len(policies)),
+        variants=tuple(policy.tradeoff for policy in policies),
+        total_cost=total_cost,
+        baseline_error=baseline_error,
+    )

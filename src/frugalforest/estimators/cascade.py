@@ -11,27 +11,20 @@ from typing import Any, Literal, Self
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.utils import assert_all_finite, get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from frugalforest.acquisition.fetch_mixin import FetchMixin
 from frugalforest.acquisition.staged import StagedRun
-from frugalforest.cascades import (
-    ORDERS,
-    Cascade,
-    CrossFitter,
-    FittedStage,
-    PanelBuilder,
-    Policy,
-    stratified_folds,
-)
+from frugalforest.cascades import ORDERS, Cascade, FittedStage, Policy
 from frugalforest.cascades.last_stage import LastStage
-from frugalforest.cascades.measured import BillsByLead, EndBills, MeasuredCascade, PlayedBills
+from frugalforest.cascades.measured import BillsByLead, EndBills, MeasuredCascade, PlayedBills, policy_curve
 from frugalforest.cascades.nested import by_panel
 from frugalforest.cascades.path import falling_losses
 from frugalforest.cascades.stages import threads
 from frugalforest.estimators.base import Floats, FrugalClassifierMixin, Mask
+from frugalforest.estimators.cascade_building import default_estimator, panel_builder, stages_by_order
 from frugalforest.estimators.cascade_runs import CascadeStages
 from frugalforest.estimators.checks import (
     check_choice,
@@ -41,39 +34,11 @@ from frugalforest.estimators.checks import (
     check_whole_number,
     class_numbers,
 )
-from frugalforest.estimators.frugal_boosting import FrugalBoostingClassifier
 from frugalforest.estimators.problem import Problem, Rows, validation_rows
-from frugalforest.estimators.standard_forest import StandardForestClassifier
 from frugalforest.evaluation import CostCurve
 from frugalforest.growing.seeds import root_seed
 
 Positions = NDArray[np.intp]
-
-
-FEW_ROWS = 1000
-
-
-def default_estimator(n_rows: int) -> Any:
-    """What stages are made of unless the user says otherwise: a booster that stops when it does not get better.
-
-    Many leaves pay, for three models are averaged: with 31 / 127 / 255 leaves, the last stage on 20,000 rows of
-    covertype has errors of .143 / .129 / .125. There, a learning rate of 0.25 for 0.1 takes a third of the time, and
-    costs .001; boosters have some 30 rounds then, and a patience of 4 is enough. With few rows a forest does better:
-    the area under the curve of hepatitis is .155 against .174, of pima .283 against .284, but of the liver data .497
-    against .467.
-    """
-    if n_rows < FEW_ROWS:
-        return StandardForestClassifier(200, min_samples_leaf=5)
-    return FrugalBoostingClassifier(
-        n_estimators=300,
-        learning_rate=0.1 if n_rows < 10_000 else 0.25,
-        max_leaf_nodes=min(255, max(15, n_rows // 50)),
-        min_samples_leaf=20,
-        l2=1.0,
-        early_stopping=True,
-        n_iter_no_change=10 if n_rows < 10_000 else 4,
-        validation_fraction=0.1,
-    )
 
 
 class FrugalCascadeClassifier(FrugalClassifierMixin, FetchMixin, MetaEstimatorMixin, BaseEstimator):
@@ -263,36 +228,10 @@ class FrugalCascadeClassifier(FrugalClassifierMixin, FetchMixin, MetaEstimatorMi
 
     def _build(self, problem: Problem) -> tuple[dict[str, list[FittedStage]], bool]:
         """Stages by order, and whether Ctrl-C cut it short."""
-        builder = self._builder(problem)
-        built: dict[str, list[FittedStage]] = {}
-        try:
-            for order, fitted in builder.build(self.order):
-                built.setdefault(order, []).append(fitted)
-        except KeyboardInterrupt:
-            if not built:
-                raise
-            return built, True
-        return built, False
-
-    def _builder(self, problem: Problem) -> PanelBuilder:
-        rows, seed = problem.rows, root_seed(self.random_state)
-        is_categorical = problem.encoder.is_categorical
-        template = default_estimator(len(rows)) if self.estimator is None else self.estimator
-
-        def make(panel: Positions, seed: int) -> Any:
-            return _for_columns(template, is_categorical[panel], seed)
-
-        fitter = CrossFitter(
-            matrix=rows.matrix,
-            labels=rows.labels,
-            weights=rows.weights,
-            folds=stratified_folds(rows.labels, self.n_folds, seed),
-            n_classes=problem.n_classes,
-            make=make,
-            seed=seed,
-            n_jobs=self._n_threads(),
-        )
-        return PanelBuilder(fitter, problem.costs, self.n_stages, problem.class_prior, is_categorical)
+        template = default_estimator(len(problem.rows)) if self.estimator is None else self.estimator
+        seed, n_jobs = root_seed(self.random_state), self._n_threads()
+        builder = panel_builder(problem, template, self.n_stages, n_folds=self.n_folds, seed=seed, n_jobs=n_jobs)
+        return stages_by_order(builder, self.order)
 
     def _keep(self, problem: Problem, built: dict[str, list[FittedStage]], validation: Rows | None) -> None:
         self._keep_problem(problem)
@@ -341,17 +280,8 @@ class FrugalCascadeClassifier(FrugalClassifierMixin, FetchMixin, MetaEstimatorMi
         self.curve_ = replace(curve.take(best), variant=np.arange(len(best)), variants=prices)
 
     def _curve(self, policies: Sequence[Policy], measured: list[MeasuredCascade], rows: Rows) -> CostCurve:
-        """A point for each policy."""
         baseline = rows.share(rows.labels != np.argmax(self.class_prior_))
-        return CostCurve(
-            cost=np.array([measured[policy.cascade].mean_bill(policy) for policy in policies]),
-            error=np.array([measured[policy.cascade].mean_error(policy) for policy in policies]),
-            n_trees=np.array([len(policy.looked_at()) for policy in policies], dtype=np.intp),
-            variant=np.arange(len(policies)),
-            variants=tuple(policy.tradeoff for policy in policies),
-            total_cost=self.feature_costs_.total,
-            baseline_error=baseline,
-        )
+        return policy_curve(policies, measured, total_cost=self.feature_costs_.total, baseline_error=baseline)
 
     def _choose(self) -> None:
         """Take the best point within the budget, or for the trade-off; nothing at all if that is better."""
@@ -478,14 +408,3 @@ class FrugalCascadeClassifier(FrugalClassifierMixin, FetchMixin, MetaEstimatorMi
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self._takes_missing()
         return tags
-
-
-def _for_columns(template: Any, is_categorical: Mask, seed: int) -> Any:
-    """A fresh classifier with a seed of its own that knows which columns are categories, if it has words for these."""
-    model = clone(template)
-    parameters = model.get_params(deep=False)
-    if "random_state" in parameters:
-        model.set_params(random_state=seed)
-    if is_categorical.any() and parameters.get("categorical_features", 0) in (None, "from_dtype"):
-        model.set_params(categorical_features=is_categorical)
-    return model
