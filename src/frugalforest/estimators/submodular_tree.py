@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from abc import abstractmethod
 from typing import Any, Self
 
 import numpy as np
@@ -35,14 +36,49 @@ MOST_LEVELS = 20
 
 
 class _SubmodularTree(LinearModelMixin):
-    """What the classifier and the regressor share."""
+    """Asks for two methods, `_learn` and `_grow`, and gives what the classifier and the regressor share."""
 
     node_budget: Any
     depth: int
     soft: bool
     ridge: float
     min_samples_leaf: int
+    feature_costs: Any
     random_state: Any
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, eval_set: tuple[Any, Any] | None = None) -> Self:
+        """Grow a tree for each node budget, and choose one.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_rows, n_features)
+        y : array of shape (n_rows,)
+            Labels for the classifier, numbers for the regressor.
+        sample_weight : array of shape (n_rows,), default=None
+            A row of weight 2 counts as two rows, one of weight 0 is left out.
+        eval_set : (X_val, y_val), default=None
+            Rows to choose the node budget with; replaces the internal split.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        problem = self._learn(X, y, sample_weight)
+        budgets = self._node_budgets(problem.costs)
+        train, validation = self._split(problem, eval_set, root_seed(self.random_state), several=len(budgets) > 1)
+        variants = self._grow(problem, train, budgets)
+        self._keep(problem, variants, validation)
+        self._warn_if_nothing_is_bought()
+        return self
+
+    @abstractmethod
+    def _learn(self, X: Any, y: Any, sample_weight: Any) -> LinearProblem:
+        """What is known before any tree is grown."""
+
+    @abstractmethod
+    def _grow(self, problem: LinearProblem, rows: LinearRows, budgets: list[float]) -> list[LinearVariant]:
+        """A tree for each node budget."""
 
     def _check_parameters(self) -> None:
         check_settings(self.node_budget, "node_budget")
@@ -186,24 +222,8 @@ class SubmodularTreeClassifier(_SubmodularTree, LinearClassifierMixin, BaseEstim
         self.validation_fraction = validation_fraction
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, eval_set: tuple[Any, Any] | None = None) -> Self:
-        """Grow a tree for each node budget, and choose one.
-
-        Parameters
-        ----------
-        X : array or frame of shape (n_rows, n_features)
-        y : array of shape (n_rows,)
-        sample_weight : array of shape (n_rows,), default=None
-            A row of weight 2 counts as two rows, one of weight 0 is left out.
-        eval_set : (X_val, y_val), default=None
-            Rows to choose the node budget with; replaces the internal split.
-
-        Returns
-        -------
-        self
-        """
-        self._check_parameters()
-        problem = LinearProblem.of_classes(
+    def _learn(self, X: Any, y: Any, sample_weight: Any) -> LinearProblem:
+        return LinearProblem.of_classes(
             X,
             y,
             sample_weight,
@@ -211,12 +231,6 @@ class SubmodularTreeClassifier(_SubmodularTree, LinearClassifierMixin, BaseEstim
             class_weight=self.class_weight,
             name=type(self).__name__,
         )
-        budgets = self._node_budgets(problem.costs)
-        train, validation = self._split(problem, eval_set, root_seed(self.random_state), several=len(budgets) > 1)
-        variants = self._grow(problem, train, budgets)
-        self._keep(problem, variants, validation)
-        self._warn_if_nothing_is_bought()
-        return self
 
     def _grow(self, problem: LinearProblem, rows: LinearRows, budgets: list[float]) -> list[LinearVariant]:
         n_classes = len(problem.prior)
@@ -306,32 +320,8 @@ class SubmodularTreeRegressor(RegressorMixin, _SubmodularTree, BaseEstimator):
         self.validation_fraction = validation_fraction
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, eval_set: tuple[Any, Any] | None = None) -> Self:
-        """Grow a tree for each node budget, and choose one.
-
-        Parameters
-        ----------
-        X : array or frame of shape (n_rows, n_features)
-        y : array of numbers of shape (n_rows,)
-        sample_weight : array of shape (n_rows,), default=None
-            A row of weight 2 counts as two rows, one of weight 0 is left out.
-        eval_set : (X_val, y_val), default=None
-            Rows to choose the node budget with; replaces the internal split.
-
-        Returns
-        -------
-        self
-        """
-        self._check_parameters()
-        problem = LinearProblem.of_numbers(
-            X, y, sample_weight, feature_costs=self.feature_costs, name=type(self).__name__
-        )
-        budgets = self._node_budgets(problem.costs)
-        train, validation = self._split(problem, eval_set, root_seed(self.random_state), several=len(budgets) > 1)
-        variants = self._grow(problem, train, budgets)
-        self._keep(problem, variants, validation)
-        self._warn_if_nothing_is_bought()
-        return self
+    def _learn(self, X: Any, y: Any, sample_weight: Any) -> LinearProblem:
+        return LinearProblem.of_numbers(X, y, sample_weight, feature_costs=self.feature_costs, name=type(self).__name__)
 
     def _grow(self, problem: LinearProblem, rows: LinearRows, budgets: list[float]) -> list[LinearVariant]:
         centre = mean_of(rows.targets, rows.weights)
