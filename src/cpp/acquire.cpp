@@ -99,26 +99,43 @@ class Acquirer {
                               to_numpy(std::move(mask), {n, m}));
     }
 
-    // The label with which Stop::confidence would end at each threshold (ascending); -1 where it would go on to a proof.
-    nb::ndarray<nb::numpy, int32_t> labels_at(AnyMatrix x_array, Policy policy, Vector<double> confidences, int n_threads) const {
+    // How Stop::confidence would end at each threshold (ascending), and last how a proof ends, all from one run of each row.
+    // -> (label (n, levels + 1), is_complete (the same), ticks (the same), estimate (n, levels + 1, channels) or None)
+    nb::tuple ends_at(AnyMatrix x_array, Policy policy, Vector<double> confidences, bool with_estimate, int n_threads) const {
         const StridedMatrix x = checked(x_array);
-        const size_t n_levels = confidences.shape(0);
+        const size_t n = x.n_rows, n_ends = confidences.shape(0) + 1, k = trees_.n_channels;
         const double* level = confidences.data();
         policy.stop = Stop::label;
-        std::vector<int32_t> labels(x.n_rows * n_levels, -1);
+        std::vector<int32_t> label(n * n_ends);
+        std::vector<uint8_t> is_complete(n * n_ends);
+        std::vector<int64_t> ticks(n * n_ends);
+        std::vector<double> estimates(with_estimate ? n * n_ends * k : 0);
         {
             nb::gil_scoped_release release;
             for_rows(x, nullptr, {}, policy, n_threads, [&](size_t row, RowRun& run, auto&& buy_next) {
-                size_t reached = 0;
+                size_t place = row * n_ends;
+                const size_t last = place + n_ends - 1;
+                const auto end_here = [&](size_t beyond) {
+                    const int32_t answer = run.answer();
+                    const std::vector<double> estimate = with_estimate ? run.estimate() : std::vector<double>{};
+                    for (; place < beyond; ++place) {
+                        label[place] = answer;
+                        is_complete[place] = !run.has_waiting_trees();
+                        ticks[place] = run.purse().spent();
+                        std::copy(estimate.begin(), estimate.end(), estimates.begin() + static_cast<std::ptrdiff_t>(place * k));
+                    }
+                };
+                const auto n_reached = [&] { return static_cast<size_t>(std::upper_bound(level, level + n_ends - 1, run.confidence()) - level); };
                 do {
-                    if (run.is_over() || reached == n_levels || run.confidence() < level[reached]) continue;
-                    const int32_t label = run.answer();
-                    for (; reached < n_levels && run.confidence() >= level[reached]; ++reached)
-                        labels[row * n_levels + reached] = label;
+                    if (!run.is_over() && place < last && run.confidence() >= level[place - row * n_ends]) end_here(row * n_ends + n_reached());
                 } while (buy_next() >= 0);
+                end_here(last + 1);
             });
         }
-        return to_numpy(std::move(labels), {x.n_rows, n_levels});
+        nb::object estimate_object = nb::none();
+        if (with_estimate) estimate_object = nb::cast(to_numpy(std::move(estimates), {n, n_ends, k}));
+        return nb::make_tuple(to_numpy(std::move(label), {n, n_ends}), to_numpy(std::move(is_complete), {n, n_ends}),
+                              to_numpy(std::move(ticks), {n, n_ends}), estimate_object);
     }
 
   private:
@@ -275,7 +292,8 @@ void bind_acquisition(nb::module_& m) {
              nb::arg("only_lead"))
         .def("evaluate", &Acquirer::evaluate, nb::arg("x"), nb::arg("policy"), nb::arg("with_estimate"), nb::arg("n_threads") = 1,
              nb::arg("leaves") = nb::none(), nb::arg("bought") = std::vector<int32_t>{})
-        .def("labels_at", &Acquirer::labels_at, nb::arg("x"), nb::arg("policy"), nb::arg("confidences"), nb::arg("n_threads") = 1);
+        .def("ends_at", &Acquirer::ends_at, nb::arg("x"), nb::arg("policy"), nb::arg("confidences"), nb::arg("with_estimate"),
+             nb::arg("n_threads") = 1);
     nb::class_<Run>(m, "Run")
         .def(nb::init<const Acquirer&, const Policy&>(), nb::arg("acquirer"), nb::arg("policy"), nb::keep_alive<1, 2>())
         .def("next", &Run::next)

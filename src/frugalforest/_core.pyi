@@ -211,9 +211,14 @@ class Acquirer:
         leaves: NDArray[np.int32] | None = None,
         bought: list[int] = ...,
     ) -> tuple[NDArray[np.int32], NDArray[np.uint8], NDArray[np.float64] | None, NDArray[np.uint8]]: ...
-    def labels_at(
-        self, x: NDArray[Any], policy: Policy, confidences: NDArray[np.float64], n_threads: int = 1
-    ) -> NDArray[np.int32]: ...
+    def ends_at(
+        self,
+        x: NDArray[Any],
+        policy: Policy,
+        confidences: NDArray[np.float64],
+        with_estimate: bool,
+        n_threads: int = 1,
+    ) -> tuple[NDArray[np.int32], NDArray[np.uint8], NDArray[np.int64], NDArray[np.float64] | None]: ...
 
 class Run:
     def __init__(self, acquirer: Acquirer, policy: Policy) -> None: ...

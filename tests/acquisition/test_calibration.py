@@ -30,13 +30,13 @@ def disagreements(acquirer, rows, full, level):
 def test_counts_are_those_of_every_threshold_by_itself(seed):
     case = voting_case(seed, 300)
     acquirer = case.acquirer()
-    policy = acquirer.policy(StopRule("confidence", confidence=np.inf))
-    levels = LEVELS[:-1:7]
-    labels = acquirer.core.labels_at(case.rows, policy, levels)
-    for level, column in zip(levels, labels.T, strict=True):
-        ended = np.where(column >= 0, column, case.full_labels)  # -1: it would have gone on to a proof
-        alone = acquirer.evaluate(case.rows, StopRule("confidence", confidence=level)).label_numbers
-        assert np.array_equal(ended, alone), level
+    levels = np.append(LEVELS[:-1:7], np.inf)
+    ends = acquirer.ends_at(case.rows, levels[:-1])
+    for i, level in enumerate(levels):  # the last is a proof
+        alone = acquirer.evaluate(case.rows, StopRule("confidence", confidence=level))
+        assert np.array_equal(ends.label_numbers[:, i], alone.label_numbers), level
+        assert np.array_equal(ends.bills[:, i], case.costs.of_rows(alone.mask)), level
+        assert np.allclose(ends.probabilities[:, i], alone.probabilities, rtol=0, atol=1e-12), level
 
 
 @pytest.mark.parametrize("seed", range(4))

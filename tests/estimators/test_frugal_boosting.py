@@ -70,6 +70,7 @@ def same_model(one, other) -> bool:
         FrugalBoostingClassifier(tradeoff=0.01, n_estimators=8, subsample=0.8, colsample=0.9),
         FrugalBoostingClassifier(budget=2.0, n_estimators=8),
         FrugalBoostingClassifier(n_estimators=6, stop="label", early_stopping=True),
+        FrugalBoostingClassifier(tradeoff=0.05, n_estimators=6, stop="confidence"),
     ],
     expected_failed_checks=lambda _: PER_ESTIMATOR_XFAIL_CHECKS[RandomForestClassifier],
 )
@@ -151,7 +152,7 @@ def test_free_features_are_used_whatever_the_trade_off():
 # ---- budgets
 
 
-@pytest.mark.parametrize("stop", ["all", "label"])
+@pytest.mark.parametrize("stop", ["all", "label", "confidence"])
 @pytest.mark.parametrize("budget", [1.5, 3.0])
 def test_the_validation_bill_is_within_the_budget(budget, stop):
     model = fit(budget, stop=stop)
@@ -222,12 +223,52 @@ def test_a_model_with_validation_rows_has_a_curve_and_one_without_has_none():
 
 
 def test_cost_curve_of_a_budget_measures_what_validation_recommended():
-    for stop in ("all", "label"):
+    for stop in ("all", "label", "confidence"):
         model = fit(3.0, stop=stop)
         curve = ff.evaluation.cost_curve(model, *TEST)
         chosen = curve.n_trees == model.n_estimators_
         assert np.isclose(curve.error[chosen], 1 - model.score(*TEST)).any()
         assert np.isclose(curve.cost[chosen], model.acquisition_cost(TEST[0]).mean()).any()
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_every_point_of_a_curve_by_confidence_is_what_rows_do_that_are_so_sure(n_classes):
+    X, y = simulated(500, n_classes=n_classes)
+    rows, labels = X[300:], y[300:]
+    model = make(n_estimators=12, n_tradeoffs=2, stop="confidence").path(X[:300], y[:300], eval_set=(rows, labels))
+    records = [(variant, record) for variant in model.variants_ for record in variant.records]
+    assert {record.confidence for _, record in records} > {1.0, np.inf}
+    for i in range(0, len(model.curve_), 7):
+        variant, record = records[model.curve_.variant[i]]
+        ensemble = model._ensemble(variant.base, variant.trees.first(int(model.curve_.n_trees[i])), "log_loss")
+        rule = ff.acquisition.StopRule("confidence", confidence=record.confidence)
+        found = ff.acquisition.Acquirer(ensemble, COSTS).evaluate(rows, rule)
+        assert model.curve_.error[i] == pytest.approx(np.mean(found.label_numbers != labels))
+        assert model.curve_.cost[i] == pytest.approx(COSTS.of_rows(found.mask).mean(), rel=1e-12)
+        bits = -np.log2(found.probabilities[np.arange(len(rows)), labels]).mean()
+        loss = (np.mean(found.label_numbers != labels) + bits / 2) / 2
+        assert record.loss[model.curve_.n_trees[i] - 1] == pytest.approx(loss, rel=1e-6)
+
+
+def test_rows_that_need_not_be_proven_buy_no_more_and_the_same_budget_buys_a_lower_loss():
+    path = make(stop="confidence").path(*TRAIN, eval_set=VALIDATION)
+    for variant in (variant for variant in path.variants_ if variant.n_rounds):
+        bills = np.array([record.cost[-1] for record in variant.sooner] + [variant.cost[-1]])
+        assert (np.diff(bills) >= 0).all()  # by rising confidence, a proof last
+    proofs = [variant.least_loss(2.0) for variant in path.variants_]
+    assert min(proofs) <= min(np.min(v.loss, initial=np.inf, where=v.cost <= 2.0) for v in path.variants_)
+    cheap = path.at_budget(2.0)
+    assert cheap.acquisition_cost(VALIDATION[0]).mean() == pytest.approx(cheap.validation_cost_, rel=1e-12)
+    assert cheap.validation_cost_ <= 2.0
+    assert path.at_budget(None).confidence_ in {*(r.confidence for v in path.variants_ for r in v.records)}
+
+
+def test_without_a_budget_the_trade_off_says_how_sure_is_sure_enough():
+    model = fit(tradeoff=0.01, stop="confidence")
+    (variant,), n_rounds = model.variants_, model.n_estimators_
+    worth = {r.confidence: r.loss[n_rounds - 1] + 0.01 * r.cost[n_rounds - 1] for r in variant.records}
+    assert model.confidence_ == min(worth, key=worth.__getitem__) < np.inf
+    assert model.acquisition_cost(VALIDATION[0]).mean() < variant.cost[n_rounds - 1]
 
 
 def test_a_budget_of_nothing_with_free_features_uses_these():
@@ -362,7 +403,7 @@ def test_categories_and_missing_values(frame):
 
 def test_runs_mask_and_bill_agree(frame):
     X, y = frame
-    for stop in ("all", "label"):
+    for stop in ("all", "label", "confidence"):
         model = make(tradeoff=0.005, feature_costs=[2, 1, 0.5], stop=stop).fit(X[:350], y[:350])
         labels, mask, bills = model.predict(X), model.acquisition_mask(X), model.acquisition_cost(X)
         np.testing.assert_array_equal(bills, model.feature_costs_.of_rows(mask))
@@ -501,7 +542,7 @@ BAD = {
     "n_iter_no_change": ([0, None], "whole number of at least 1"),
     "validation_fraction": ([0, 1, None], "expected a (share|finite number)"),
     "n_tradeoffs": ([0, None], "whole number of at least 1"),
-    "stop": (["early", None], "expected one of 'all', 'label'"),
+    "stop": (["early", None], "expected one of 'all', 'label', 'confidence'"),
     "warm_start": ([1, None], "expected True or False"),
     "n_jobs": ([0, 1.5], "expected None, a number of threads"),
     "random_state": ([-1, "lucky"], "expected None, a whole number"),

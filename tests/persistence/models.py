@@ -139,6 +139,14 @@ def boosting_case() -> Case:
     return Case(model.fit(X, y), X)
 
 
+def sure_boosting_case() -> Case:
+    X, y = patients(90)
+    model = ff.FrugalBoostingClassifier(
+        2.0, n_estimators=3, n_tradeoffs=2, max_leaf_nodes=4, min_samples_leaf=3, stop="confidence", random_state=0
+    )
+    return Case(model.fit(X, y), X)
+
+
 def greedy_miser_case() -> Case:
     X, y = patients(90)
     return Case(ff.GreedyMiserClassifier(0.001, n_estimators=3, max_depth=2, stop="label").fit(X, y == "ill"), X)
@@ -167,6 +175,7 @@ CASES = {
     "label": label_case,
     "on demand": on_demand_case,
     "boosting": boosting_case,
+    "sure boosting": sure_boosting_case,
     "greedy miser": greedy_miser_case,
     "cascade": cascade_case,
     "frugal": frugal_case,

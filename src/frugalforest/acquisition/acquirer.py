@@ -29,6 +29,14 @@ class Evaluation(NamedTuple):
     probabilities: Floats | None  # (n_rows, n_classes); estimates where a row was not read to its leaves
 
 
+class Ends(NamedTuple):
+    """How rows would end at each of several confidences, and, last, with a proof."""
+
+    label_numbers: NDArray[np.intp]  # (n_rows, n_ends)
+    bills: Floats  # (n_rows, n_ends)
+    probabilities: Floats | None  # (n_rows, n_ends, n_classes); estimates where a row was not read to its leaves
+
+
 @dataclass(frozen=True, eq=False)
 class Acquirer:
     """Buys features in the order that settles the label most cheaply, until a rule says that it is enough."""
@@ -103,6 +111,26 @@ class Acquirer:
             if probabilities is not None:
                 probabilities[complete] = self.ensemble.probabilities(scores)
         return Evaluation(labels, mask.view(np.bool_), probabilities)
+
+    def ends_at(
+        self, rows: NDArray[Any], confidences: Floats, n_threads: int = 1, *, with_probabilities: bool = True
+    ) -> Ends:
+        """What `evaluate` gives with stop="confidence" at each of these (ascending), and with a proof, in one pass."""
+        policy = self.policy(StopRule("confidence", confidence=np.inf))
+        levels = np.ascontiguousarray(confidences, dtype=np.float64)
+        answer, is_complete, ticks, channels = self.core.ends_at(rows, policy, levels, with_probabilities, n_threads)
+        labels = answer.astype(np.intp)
+        probabilities = None
+        if channels is not None:
+            flat = self.estimated_probabilities(channels.reshape(-1, channels.shape[-1]), labels.ravel())
+            probabilities = flat.reshape(*labels.shape, -1)
+        row, end = np.nonzero(is_complete)
+        if len(row):  # nothing is open: exact, and ties by the ensemble's own rule
+            scores, _ = self.ensemble.scores(rows, n_threads=n_threads)
+            labels[row, end] = self.ensemble.label_numbers(scores)[row]
+            if probabilities is not None:
+                probabilities[row, end] = self.ensemble.probabilities(scores)[row]
+        return Ends(labels, self.costs.money_of_many(ticks), probabilities)
 
     def _run_rows(
         self, rows: NDArray[Any], rule: StopRule, n_threads: int, with_probabilities: bool, bought: list[int]

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from scipy.stats import beta
 
 from frugalforest.acquisition.acquirer import Acquirer
-from frugalforest.acquisition.stopping import StopRule
 
 LEVELS = np.concatenate([np.geomspace(0.05, 20.0, 120), [np.inf]])
 CERTAINTY = 0.9  # of the upper bound on the rate: the raw rate on the rows that choose the threshold flatters
@@ -33,10 +32,8 @@ def calibrate(acquirer: Acquirer, rows: NDArray[Any], disagreement: float, n_thr
     """
     scores, _ = acquirer.ensemble.scores(rows, n_threads=n_threads)
     full = acquirer.ensemble.label_numbers(scores)
-    policy = acquirer.policy(StopRule("confidence", confidence=np.inf))
-    labels = acquirer.core.labels_at(rows, policy, LEVELS[:-1], n_threads)
-    differs = (labels >= 0) & (labels != full[:, None])  # -1: the run went on to a proof, which cannot differ
-    counts = np.append(differs.sum(axis=0), 0)
+    labels = acquirer.ends_at(rows, LEVELS[:-1], n_threads, with_probabilities=False).label_numbers
+    counts = (labels != full[:, None]).sum(axis=0)  # the last is that of a proof, which cannot differ
     bounds = np.append(_upper_bound(counts[:-1], len(rows)), 0.0)
     # Thresholds from the strict end downwards, as long as each of them holds.
     holds = np.logical_and.accumulate((bounds <= disagreement)[::-1])[::-1]

@@ -23,6 +23,20 @@ NOT_WATCHED = Standing(np.nan, np.nan, np.nan)
 
 
 @dataclass(frozen=True, eq=False)
+class Record:
+    """How the validation rows did after each round, read in one way; NaN where that was not measured."""
+
+    confidence: float  # rows end once they are so sure; infinity: at a proof, or when everything is read
+    loss: Floats  # (n_rounds,)
+    error: Floats  # (n_rounds,)
+    cost: Floats  # (n_rounds,): average bill
+
+    def worth(self, n_rounds: int, tradeoff: float) -> float:
+        """Loss and bill after so many rounds, in one number; less is better."""
+        return float(self.loss[n_rounds - 1] + tradeoff * self.cost[n_rounds - 1])
+
+
+@dataclass(frozen=True, eq=False)
 class Boosted:
     """A booster at one trade-off, as far as it was trained."""
 
@@ -34,11 +48,17 @@ class Boosted:
     error: Floats  # (n_rounds,)
     cost: Floats  # (n_rounds,): average bill
     is_limited: bool  # whether it would have bought more with a larger budget
+    sooner: tuple[Record, ...] = ()  # the same rows, if they end before a proof
 
     @property
     def n_rounds(self) -> int:
         """Number of rounds within the budget."""
         return self.trees.n_rounds
+
+    @property
+    def records(self) -> tuple[Record, ...]:
+        """All ways in which it was read, that of a proof, or of everything, first."""
+        return Record(np.inf, self.loss, self.error, self.cost), *self.sooner
 
     @property
     def final_cost(self) -> float:
@@ -47,8 +67,8 @@ class Boosted:
         return float(known[-1]) if len(known) else 0.0
 
     def least_loss(self, budget: float) -> float:
-        """The lowest loss of a round whose bill is within a budget; infinite if none is."""
-        return float(np.min(self.loss, initial=np.inf, where=self.cost <= budget))
+        """The lowest loss of a round whose bill is within a budget, read in any way; infinite if none is."""
+        return min(float(np.min(r.loss, initial=np.inf, where=r.cost <= budget)) for r in self.records)
 
 
 @dataclass(frozen=True, eq=False)

@@ -53,6 +53,10 @@ class Bills:
         """Ticks as money."""
         return self._tick.exactly(ticks)
 
+    def money_of_many(self, ticks: Ticks) -> Money:
+        """The same for an array, each below 2^62."""
+        return self._tick.money(ticks)
+
     def of(self, mask: Mask) -> float:
         """The bill of one set: mask (n_features,)."""
         return self._tick.exactly(self._ticks_of(mask))

@@ -193,6 +193,10 @@ class FeatureCosts:
         """What a number of ticks is worth."""
         return self._bills.money(ticks)
 
+    def money_of_many(self, ticks: NDArray[np.int64]) -> NDArray[np.float64]:
+        """What each of many numbers of ticks, such as bills of rows, is worth; an array of the same shape."""
+        return self._bills.money_of_many(ticks)
+
     # ---- which features are meant
 
     def indices(self, features: Any) -> NDArray[np.intp]:

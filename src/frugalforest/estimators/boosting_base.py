@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -18,6 +17,7 @@ from frugalforest.data import BinnedData, Bins
 from frugalforest.ensemble import Ensemble
 from frugalforest.estimators.acquiring import AcquiringMixin
 from frugalforest.estimators.base import Floats, FrugalClassifierMixin, Mask
+from frugalforest.estimators.boosted_records import first_trees
 from frugalforest.estimators.checks import (
     check_choice,
     check_n_jobs,
@@ -41,12 +41,14 @@ class BoostedClassifierBase(AcquiringMixin, FrugalClassifierMixin, BaseEstimator
     trained: a fit that fails leaves the model as it was.
     """
 
+    _stops: ClassVar[tuple[str, ...]] = ("all", "label")
+
     n_estimators: int
     feature_costs: Any
     learning_rate: float
     max_depth: int | None
     min_samples_leaf: int
-    stop: Literal["all", "label"]
+    stop: Literal["all", "label", "confidence"]
     class_weight: Any
     categorical_features: Any
     max_bins: int
@@ -71,7 +73,7 @@ class BoostedClassifierBase(AcquiringMixin, FrugalClassifierMixin, BaseEstimator
             )
         check_whole_number(self.max_depth, "max_depth", 1, or_none=True)
         check_whole_number(self.min_samples_leaf, "min_samples_leaf", 1)
-        check_choice(self.stop, "stop", ("all", "label"))
+        check_choice(self.stop, "stop", self._stops)
         check_whole_number(self.max_bins, "max_bins", 2, at_most=255)
         check_n_jobs(self.n_jobs)
         check_seed(self.random_state)
@@ -126,9 +128,11 @@ class BoostedClassifierBase(AcquiringMixin, FrugalClassifierMixin, BaseEstimator
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class of each row, the first of equals, (n_rows,)."""
+        rows = self._rows(X)
+        if self.stop == "confidence":
+            return self._label_and_mask(rows)[0]
         # Whatever is bought, and in whatever order, the label is that of all trees, and this is the fastest way.
-        scores, _ = self._scores(self._rows(X), with_mask=False)
-        return self.classes_[self.ensemble_.label_numbers(scores)]
+        return self.classes_[self.ensemble_.label_numbers(self._scores(rows, with_mask=False)[0])]
 
     def decision_function(self, X: Any) -> Floats:
         """Scores: (n_rows,) for two classes, the margin of the second one; else (n_rows, n_classes)."""
@@ -139,7 +143,7 @@ class BoostedClassifierBase(AcquiringMixin, FrugalClassifierMixin, BaseEstimator
         return self.ensemble_.scores(rows, with_mask=with_mask, n_threads=self._n_threads())
 
     def _read(self, rows: NDArray[Any], *, with_mask: bool) -> tuple[Floats, Mask | None]:
-        if self.stop != "label":
+        if self.stop == "all":
             scores, mask = self._scores(rows, with_mask=with_mask)
             return self.ensemble_.probabilities(scores), mask
         found = self._acquirer().evaluate(rows, self._stop_rule(), self._n_threads())
@@ -193,26 +197,28 @@ class BoostedClassifierBase(AcquiringMixin, FrugalClassifierMixin, BaseEstimator
     def _by_round(self, ensemble: Ensemble, rows: Rows, sizes: list[int] | None = None) -> tuple[Floats, Floats]:
         """Error and average bill of rows after each round, both (n_rounds,).
 
-        With stop="label" bills are measured for `sizes` (None: some that are spread over all); the others are NaN.
+        Unless everything is read they are measured for `sizes` (None: some that are spread over all); others are NaN.
         """
         n_outputs = 1 if len(self.classes_) == 2 else len(self.classes_)
         forest = ensemble.forest
         n_rounds = forest.n_trees // n_outputs
         if n_rounds == 0:
             return np.zeros(0), np.zeros(0)
-        values = _with_base(ensemble)
-        error, cost = forest.by_tree(rows.matrix, rows.labels, values, self.feature_costs_, n_threads=self._n_threads())
-        error, cost = error[n_outputs - 1 :: n_outputs], cost[n_outputs - 1 :: n_outputs]
-        if self.stop == "label":
-            cost = np.full(n_rounds, np.nan)
-            for size in measured_sizes(0, n_rounds) if sizes is None else sizes:
-                cost[size - 1] = self._mean_bill(ensemble, size * n_outputs, rows)
+        if self.stop == "all":
+            values, costs, n_threads = _with_base(ensemble), self.feature_costs_, self._n_threads()
+            error, cost = forest.by_tree(rows.matrix, rows.labels, values, costs, n_threads=n_threads)
+            return error[n_outputs - 1 :: n_outputs], cost[n_outputs - 1 :: n_outputs]
+        error, cost = np.full((2, n_rounds), np.nan)
+        for size in measured_sizes(0, n_rounds) if sizes is None else sizes:
+            error[size - 1], cost[size - 1] = self._on_demand(first_trees(ensemble, size * n_outputs), rows)
         return error, cost
 
-    def _mean_bill(self, ensemble: Ensemble, n_trees: int, rows: Rows) -> float:
-        acquirer = Acquirer(first_trees(ensemble, n_trees), self.feature_costs_)
-        mask = acquirer.evaluate(rows.matrix, self._stop_rule(), self._n_threads(), with_probabilities=False).mask
-        return float(self.feature_costs_.of_rows(mask).mean())
+    def _on_demand(self, ensemble: Ensemble, rows: Rows) -> tuple[float, float]:
+        """Error and average bill of rows, each until the rule says that it is enough."""
+        acquirer = Acquirer(ensemble, self.feature_costs_)
+        found = acquirer.evaluate(rows.matrix, self._stop_rule(), self._n_threads(), with_probabilities=False)
+        error = rows.share(found.label_numbers != rows.labels)
+        return error, float(self.feature_costs_.of_rows(found.mask).mean())
 
     def _cost_curve(self, X: Any, y: Any) -> CostCurve:
         """The curve of `frugalforest.evaluation.cost_curve`: a point for every number of rounds."""
@@ -223,12 +229,6 @@ class BoostedClassifierBase(AcquiringMixin, FrugalClassifierMixin, BaseEstimator
             total_cost=self.feature_costs_.total,
             baseline_error=self._baseline_error(rows),
         ).measured()
-
-
-def first_trees(ensemble: Ensemble, n_trees: int) -> Ensemble:
-    """The ensemble of the first trees."""
-    forest = ensemble.forest.first(n_trees)
-    return replace(ensemble, forest=forest, values=ensemble.values[: forest.n_leaves])
 
 
 def _with_base(ensemble: Ensemble) -> Floats:

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, Self
 
 import numpy as np
 
-from frugalforest.boosting import BoostOptions
+from frugalforest.boosting import BoostingRows, BoostOptions
 from frugalforest.boosting.path import Path, largest_tradeoff
 from frugalforest.boosting.training import Before, Boosted, Trainer
+from frugalforest.estimators.boosted_records import with_label_bills, with_sooner_ends
 from frugalforest.estimators.checks import check_flag, check_number, check_validation_fraction, check_whole_number
 from frugalforest.estimators.choosing import limit_of
 from frugalforest.estimators.choosing_boosters import ChoosingBoosterBase
 from frugalforest.estimators.constraints import interaction_sets, monotone_signs
 from frugalforest.estimators.problem import Problem, Rows, set_aside, validation_rows
-from frugalforest.estimators.sizes import measured_sizes
 from frugalforest.growing.seeds import root_seed
 
 
@@ -79,13 +78,15 @@ class FrugalBoostingClassifier(ChoosingBoosterBase):
     n_iter_no_change : int, default=20
         Rounds of patience.
     validation_fraction : float, default=0.25
-        Share of the rows, the same of every class, set aside for `budget`, `path` or early_stopping=True; not
-        used with `eval_set`.
+        Share of the rows, the same of every class, set aside for `budget`, `path`, early_stopping=True or
+        stop="confidence"; not used with `eval_set`.
     n_tradeoffs : int, default=12
         Trade-offs that a budget or `path` may try.
-    stop : {"all", "label"}, default="all"
-        What a row buys: "all" that the trees read on its way, or only what settles its "label", which is the same. The
-        budget is compared with the bill of this rule; probabilities are estimates for "label".
+    stop : {"all", "label", "confidence"}, default="all"
+        What a row buys: "all" that the trees read on its way, or only what settles its "label", which is the same.
+        "confidence" ends once the lead is so many times the spread of what is open; validation rows choose how many,
+        together with the trade-off, and labels may differ from those of all trees. The budget is compared with the bill
+        of this rule; probabilities are estimates unless it is "all".
     warm_start : bool, default=False
         `fit` goes on from the trees there are, up to `n_estimators` rounds; rows have paid for what those read. Needs
         budget=None.
@@ -102,6 +103,8 @@ class FrugalBoostingClassifier(ChoosingBoosterBase):
         The trade-off of the model.
     n_estimators_ : int
         Its rounds.
+    confidence_ : float
+        With stop="confidence": how sure a row has to be; infinity: nothing less than a proof will do.
     curve_ : CostCurve
         Every (trade-off, number of rounds), measured on the validation rows, if there are any. Errors are weighted by
         sample_weight and class_weight, bills are plain means over rows.
@@ -162,7 +165,7 @@ class FrugalBoostingClassifier(ChoosingBoosterBase):
         n_iter_no_change: int = 20,
         validation_fraction: float = 0.25,
         n_tradeoffs: int = 12,
-        stop: Literal["all", "label"] = "all",
+        stop: Literal["all", "label", "confidence"] = "all",
         warm_start: bool = False,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -305,7 +308,8 @@ class FrugalBoostingClassifier(ChoosingBoosterBase):
         rows = problem.rows
         if eval_set is not None:
             return rows, validation_rows(problem, eval_set, type(self).__name__)
-        if not (self._searches or along_path or (self.early_stopping and self.early_stopping != "auto")):
+        stops_early = self.early_stopping and self.early_stopping != "auto"
+        if not (self._searches or along_path or stops_early or self.stop == "confidence"):
             return rows, None
         return set_aside(rows, self.validation_fraction, seed, stacklevel=5)
 
@@ -353,8 +357,8 @@ class FrugalBoostingClassifier(ChoosingBoosterBase):
 
     @property
     def _training_budget(self) -> float:
-        """What trees keep to while they grow. With "label" bills are smaller, and measured afterwards."""
-        return np.inf if self.stop == "label" else limit_of(self.budget)
+        """What trees keep to while they grow. On demand bills are smaller, and measured afterwards."""
+        return limit_of(self.budget) if self.stop == "all" else np.inf
 
     def _train_one(
         self,
@@ -366,16 +370,23 @@ class FrugalBoostingClassifier(ChoosingBoosterBase):
         budget: float,
     ) -> tuple[Boosted, bool]:
         boosted, interrupted = trainer.train(tradeoff, budget, before)
-        if self.stop == "label" and validation is not None:
-            boosted = self._with_label_bills(boosted, problem, validation)
+        if self.stop != "all" and trainer.audience is not None:
+            boosted = self._read_on_demand(boosted, problem, trainer.audience)
         return boosted, interrupted
 
-    def _with_label_bills(self, boosted: Boosted, problem: Problem, validation: Rows) -> Boosted:
-        """The same booster with the bills of stop="label", at some numbers of rounds; NaN at others."""
+    def _read_on_demand(self, boosted: Boosted, problem: Problem, audience: BoostingRows) -> Boosted:
+        """The same booster with what validation rows pay if they buy one feature at a time."""
         model = copy.copy(self)
         model._keep_problem(problem)
         ensemble = model._ensemble(boosted.base, boosted.trees, "log_loss")
-        cost = np.full(boosted.n_rounds, np.nan)
-        for size in measured_sizes(0, boosted.n_rounds):
-            cost[size - 1] = model._mean_bill(ensemble, size * boosted.trees.n_outputs, validation)
-        return replace(boosted, cost=cost)
+        if self.stop == "label":
+            return with_label_bills(boosted, ensemble, problem.costs, audience.matrix, self._n_threads())
+        return with_sooner_ends(
+            boosted,
+            ensemble,
+            problem.costs,
+            audience.matrix,
+            audience.labels,
+            audience.loss_weights,
+            self._n_threads(),
+        )

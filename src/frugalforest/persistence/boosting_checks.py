@@ -27,9 +27,11 @@ def check_boosted_trees(trees: BoostedTrees) -> None:
 
 def check_boosted(boosted: Boosted) -> None:
     """Loss, error and cost of every round."""
-    for name in ("loss", "error", "cost"):
-        require_shape(getattr(boosted, name), (boosted.n_rounds,), name)
-        require(not np.isinf(getattr(boosted, name)).any(), f"{name} of a round is not finite")
+    for record in boosted.records:
+        for name in ("loss", "error", "cost"):
+            require_shape(getattr(record, name), (boosted.n_rounds,), name)
+            require(not np.isinf(getattr(record, name)).any(), f"{name} of a round is not finite")
+        require(record.confidence >= 0, "an impossible confidence")
     require_shape(boosted.base, (boosted.trees.n_outputs,), "base")
     largest = np.abs(boosted.base).max() + boosted.trees.forest.n_trees * np.abs(boosted.trees.values).max(initial=0)
     require(largest <= _LARGEST_SCORE, "scores that are not finite")
@@ -56,13 +58,14 @@ def check_frugal_boosting(model: Any) -> None:
         n_outputs = 1 if len(model.classes_) == 2 else len(model.classes_)
         require(variant.trees.n_outputs == n_outputs, "trees and model have different classes")
     require(not np.isnan(model.max_budget_), "the largest budget is not a number")
+    require(model.stop != "confidence" or model.confidence_ >= 0, "an impossible confidence")
     if hasattr(model, "curve_"):
         _check_points(model)
 
 
 def _check_points(model: Any) -> None:
     """The points of the curve are the measured rounds of the boosters, in their order."""
-    curve, variants = model.curve_, model.variants_
-    require(len(curve.variants) == len(variants), "a curve of other boosters")
-    points = [(i, r + 1) for i, v in enumerate(variants) for r in np.flatnonzero(~np.isnan(v.cost))]
+    curve, records = model.curve_, [record for variant in model.variants_ for record in variant.records]
+    require(len(curve.variants) == len(records), "a curve of other boosters")
+    points = [(i, r + 1) for i, record in enumerate(records) for r in np.flatnonzero(~np.isnan(record.cost))]
     require(points == list(zip(curve.variant.tolist(), curve.n_trees.tolist(), strict=True)), "a curve of other rounds")

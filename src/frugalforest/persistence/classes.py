@@ -9,7 +9,7 @@ import numpy as np
 from frugalforest.acquisition import Order
 from frugalforest.acquisition.calibration import Calibration
 from frugalforest.boosting import BoostedTrees
-from frugalforest.boosting.training import Boosted
+from frugalforest.boosting.training import Boosted, Record
 from frugalforest.cascades import Cascade, Policy, Stage
 from frugalforest.costs import FeatureCosts, Group
 from frugalforest.data import FeatureEncoder
@@ -177,6 +177,7 @@ register(PrunedForestClassifier, check=_check_pruned_forest)
 register(OnDemand, way=_ByEnsemble())
 
 register(BoostedTrees, check=check_boosted_trees)
+register(Record)
 register(Boosted, check=check_boosted)
 register(FrugalBoostingClassifier, check=check_frugal_boosting)
 register(GreedyMiserClassifier, check=check_greedy_miser)
