@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from benchmarks.quality.__main__ import RESULTS
+from benchmarks.quality.__main__ import VERSION as QUALITY_VERSION
 from benchmarks.quality.report import curves as quality_curves
 
 from studies.findings import findings_table
@@ -43,7 +44,7 @@ def thomas_findings() -> str:
 
 
 def which_method() -> str:
-    rows = ResultStore(RESULTS, VERSION).rows()
+    rows = ResultStore(RESULTS, QUALITY_VERSION).rows()
     if not rows:
         return "No rows yet."
     frame = quality_curves(rows)

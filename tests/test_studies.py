@@ -19,11 +19,10 @@ STUDIES = Path(__file__).parents[1] / "studies"
 pytestmark = pytest.mark.usefixtures("data_dir")
 
 
-def stored(path, task, method, seed):
-    """The newest version of a row."""
+def stored(path, task, method, seed, version="1"):
     if not path.exists():
         pytest.skip(f"no stored rows: {path.name} of {path.parent.name} is not there")
-    rows = ResultStore(path, "1").rows()
+    rows = ResultStore(path, version).rows()
     (row,) = [row for row in rows if (row["task"], row["method"], row["seed"]) == (task, method, seed)]
     return row
 
@@ -70,10 +69,10 @@ def test_kusner2014():
 
 
 def test_quality():
-    from benchmarks.quality.__main__ import RESULTS, measure
+    from benchmarks.quality.__main__ import RESULTS, VERSION, measure
     from benchmarks.quality.methods import METHODS
 
-    row = stored(RESULTS, "bupa", "BudgetForest, on demand", 0)
+    row = stored(RESULTS, "bupa", "BudgetForest, on demand", 0, VERSION)
     rows = measure(load_quality_task("bupa", 0), "BudgetForest", METHODS["BudgetForest"], 0)
     numbers = {method: numbers for _, method, _, numbers in rows}["BudgetForest, on demand"]
     assert numbers["error"] == pytest.approx(row["error"])

@@ -25,6 +25,7 @@ from sklearn.model_selection import train_test_split
 
 import frugalforest as ff
 from benchmarks.quality.peers import majority, reader
+from frugalforest.acquisition import StopRule
 from frugalforest.ensemble import Ensemble
 from frugalforest.estimators.boosting_base import first_trees
 from frugalforest.importers import import_ensemble
@@ -102,7 +103,7 @@ def cegb(problem: Problem, stop: str, budgets: tuple[float, ...]) -> Answers:
         within = [point for point in points if point[1] <= budget]
         predict = majority(problem.train[1])
         if within:
-            predict = reader(min(within, key=lambda point: point[0])[2], problem.costs, stop)
+            predict = reader(min(within, key=lambda point: point[0])[2], StopRule(stop), problem.costs)
         yield budget, *predict(problem.test[0])
 
 
@@ -125,7 +126,7 @@ def _cegb_points(problem: Problem, stop: str, tradeoff: float) -> list[tuple[flo
         ensemble = first_trees(whole, min(size, whole.forest.n_trees))
         scores, _ = ensemble.scores(problem.validation[0], with_mask=False)
         loss = log_loss(problem.validation[1], ensemble.probabilities(scores))
-        bills = reader(ensemble, problem.costs, stop)(problem.validation[0])[1]
+        bills = reader(ensemble, StopRule(stop), problem.costs)(problem.validation[0])[1]
         points.append((loss, float(bills.mean()), ensemble))
     return points
 

@@ -25,7 +25,8 @@ from benchmarks.quality.methods import METHODS, ByBudget
 from benchmarks.quality.report import write_report
 
 RESULTS = Path(__file__).parent.parent / "results" / "quality.sqlite"
-VERSION = "1"
+VERSION = "2"
+WAYS = {"label": ", on demand", "confidence": ", until sure"}  # to read the same models
 
 
 def measure(task: Task, method: str, fit: Callable[[Task, int], dict[str, ByBudget]], seed: int) -> list[tuple]:
@@ -39,7 +40,7 @@ def measure(task: Task, method: str, fit: Callable[[Task, int], dict[str, ByBudg
         bills, errors = (list(column) for column in zip(*points, strict=True))
         numbers = {"budget": list(by_budget), "bill": bills, "error": errors, "cpu_seconds": round(seconds, 1)}
         numbers["baseline"] = float(np.mean(task.y_test != np.bincount(task.y).argmax()))
-        rows.append((task.name, f"{method}, on demand" if stop == "label" else method, seed, numbers))
+        rows.append((task.name, method + WAYS.get(stop, ""), seed, numbers))
     return rows
 
 

@@ -39,7 +39,7 @@ def cascade(task: Task, seed: int) -> dict[str, ByBudget]:
 def boosting(task: Task, seed: int) -> dict[str, ByBudget]:
     """One path along the whole range of costs, for each way to read."""
     found = {}
-    for stop in ("all", "label"):
+    for stop in ("all", "label", "confidence"):
         model = ff.FrugalBoostingClassifier(
             stop=stop,
             max_leaf_nodes=peers.leaves_for(len(task.y))[0],

@@ -17,6 +17,7 @@ import frugalforest as ff
 from benchmarks.quality.data import Task
 from frugalforest.acquisition import Acquirer, StopRule
 from frugalforest.ensemble import Ensemble
+from frugalforest.estimators.boosted_records import CONFIDENCES
 from frugalforest.forest import Forest
 from frugalforest.importers import import_ensemble
 
@@ -28,6 +29,7 @@ CATBOOST_TRADEOFFS = (1e-5, 3e-5, 1e-4, 2e-4, 3e-4, 5e-4, 8e-4, 1.2e-3, 1.8e-3, 
 N_TREES = 300
 PATIENCE = 20
 N_FOLDS = 3  # as many as the cascade has
+MOST_SURE = 2000  # rows of a booster that tell how sure is sure enough, as of our own
 
 
 def leaves_for(n_rows: int) -> tuple[int, ...]:
@@ -104,21 +106,21 @@ def averaged_boosters(task: Task, seed: int, sizes: tuple[int, ...]) -> Iterator
             yield models, [(task.X[b], task.y[b]) for _, b in folds]
 
 
-def chosen_within(task: Task, candidates: list[tuple[float, float, Ensemble]], stop: str) -> dict[float, Predictor]:
-    """For each budget the candidate of least validation error within it; candidates: (error, bill, ensemble)."""
+def chosen_within(task: Task, candidates: list[tuple[float, float, Ensemble, StopRule]]) -> dict[float, Predictor]:
+    """For each budget the candidate of least validation error within it; candidates: (error, bill, ensemble, rule)."""
     best: dict[float, Predictor] = {}
     for budget in task.budgets:
-        within = [(error, bill, i) for i, (error, bill, _) in enumerate(candidates) if bill <= budget]
-        best[budget] = reader(candidates[min(within)[2]][2], task.costs, stop) if within else majority(task.y)
+        within = [(error, bill, i) for i, (error, bill, *_) in enumerate(candidates) if bill <= budget]
+        best[budget] = reader(*candidates[min(within)[2]][2:], task.costs) if within else majority(task.y)
     return best
 
 
-def reader(ensemble: Ensemble, costs: ff.FeatureCosts, stop: str) -> Predictor:
+def reader(ensemble: Ensemble, rule: StopRule, costs: ff.FeatureCosts) -> Predictor:
     acquirer = Acquirer(ensemble, costs)
 
     def read(X: Any) -> tuple[Any, Any]:
         rows = ensemble.reading(ensemble.encoder.encode(X))
-        found = acquirer.evaluate(rows, StopRule(stop), 1, with_probabilities=False)
+        found = acquirer.evaluate(rows, rule, 1, with_probabilities=False)
         return ensemble.classes[found.label_numbers], costs.of_rows(found.mask)
 
     return read
@@ -129,28 +131,49 @@ def majority(y: Any) -> Predictor:
     return lambda X: (np.full(len(X), label), np.zeros(len(X)))
 
 
-def measured(models: Any, rows: list[tuple[Any, Any]], costs: ff.FeatureCosts, stop: str) -> tuple[float, float]:
+def measured(
+    models: list[Ensemble], rows: list[tuple[Any, Any]], costs: ff.FeatureCosts, rule: StopRule
+) -> tuple[float, float]:
     """Validation error and bill: of one booster on its rows, or of each fold model on its own fold."""
-    models = models if isinstance(models, list) else [models]
     wrong, paid, n = 0.0, 0.0, 0
     for model, (X, y) in zip(models, rows, strict=True):
-        labels, bills = reader(model, costs, stop)(X)
+        labels, bills = reader(model, rule, costs)(X)
         wrong, paid, n = wrong + np.sum(labels != y), paid + bills.sum(), n + len(y)
     return wrong / n, paid / n
 
 
+def candidates_at(
+    task: Task, boosters: list[tuple[Any, Any]], rule_of: Callable[[int], StopRule]
+) -> list[tuple[float, float, Ensemble, StopRule]]:
+    """Every booster read by one rule; rule_of: from the number of models that are read together."""
+    listed = []
+    for found, rows in boosters:
+        models = found if isinstance(found, list) else [found]
+        error, bill = measured(models, rows, task.costs, rule_of(1))
+        whole, rule = models[0], rule_of(len(models))
+        if len(models) > 1:
+            # Of several fold models a row pays the union of what they read: measured on its fold's rows too.
+            whole = average(models)
+            bill = float(np.mean([reader(whole, rule, task.costs)(X)[1].mean() for X, _ in rows]))
+        listed.append((error, bill, whole, rule))
+    return listed
+
+
+def sure(confidence: float) -> Callable[[int], StopRule]:
+    """The ranges of the mean of n models are n times as many, each an nth: their squares add up to an nth."""
+    return lambda n_models: StopRule("confidence", confidence=confidence * np.sqrt(n_models))
+
+
 def tuned(task: Task, candidates: Iterator[Any]) -> dict[str, dict[float, Predictor]]:
-    """Predictors by budget, read in full ("all") and on demand ("label"), both from the same boosters."""
-    found = list(candidates)
-    by_stop = {}
-    for stop in ("all", "label"):
-        listed = []
-        for models, rows in found:
-            error, bill = measured(models, rows, task.costs, stop)
-            if isinstance(models, list):
-                # Of several fold models a row pays the union of what they read: measured on its fold's rows too.
-                models = average(models)
-                bill = float(np.mean([reader(models, task.costs, stop)(X)[1].mean() for X, _ in rows]))
-            listed.append((error, bill, models))
-        by_stop[stop] = chosen_within(task, listed, stop)
-    return by_stop
+    """Predictors by budget: read in full, on demand, and until sure enough; all from the same boosters."""
+    boosters = list(candidates)
+    everything, labels = (
+        candidates_at(task, boosters, lambda _, name=name: StopRule(name)) for name in ("all", "label")
+    )
+    some = [(models, [(X[:MOST_SURE], y[:MOST_SURE]) for X, y in rows]) for models, rows in boosters]
+    until_sure = [c for confidence in CONFIDENCES.tolist() for c in candidates_at(task, some, sure(confidence))]
+    return {
+        "all": chosen_within(task, everything),
+        "label": chosen_within(task, labels),
+        "confidence": chosen_within(task, labels + until_sure),
+    }

@@ -89,3 +89,23 @@ def test_a_run_goes_on_from_its_text(model):
 def test_other_texts_are_refused(model, change, message):
     with pytest.raises(ValueError, match=message):
         model.resume(json.dumps(json.loads(model.start().to_json()) | change))
+
+
+def test_a_value_that_the_model_cannot_take_leaves_the_run_as_it_was():
+    from sklearn.linear_model import LogisticRegression
+
+    X = np.random.default_rng(0).normal(size=(90, 3))
+    cascade = ff.FrugalCascadeClassifier(
+        estimator=LogisticRegression(), n_stages=2, n_folds=2, feature_costs=[1, 4, 3], random_state=0
+    ).fit(X, (X @ [1, 2, 2] > 0).astype(int))
+    run = cascade.start()
+    panel = run.next_features()
+    *others, last = panel
+    for feature in others:
+        run.provide(feature, 0.5)
+    before = run.to_json()
+    with pytest.raises(ValueError, match="cannot do without"):
+        run.provide(last, np.nan)
+    assert (run.to_json(), run.next_features(), run.spent) == (before, (last,), sum(s.cost for s in run.receipt()))
+    run.provide(last, 0.5)
+    assert last in run.acquired

@@ -132,8 +132,18 @@ class RunBase(metaclass=ABCMeta):
         value = None if is_missing(value) else plain(value)
         self._values[position] = value
         self._numbers[position] = number
-        self._learn(position, is_bought=how == "bought")
-        self._steps.append(Step(self._label(position), how, value, cost, self._odds(), note))
+        try:
+            self._learn(position, is_bought=how == "bought")
+            odds = self._odds()
+        except Exception:  # the model cannot take it: the run is as it was
+            del self._values[position]
+            self._numbers[position] = np.nan
+            self._unlearn(position)
+            raise
+        self._steps.append(Step(self._label(position), how, value, cost, odds, note))
+
+    def _unlearn(self, position: int) -> None:  # noqa: B027
+        """Undo `_learn`; a run whose model takes every value never has to."""
 
     def _refuse_change(self, position: int, value: Any, number: float) -> None:
         known = self._numbers[position]

@@ -143,6 +143,9 @@ class StagedRun(RunBase):
         self._paid[position] = is_bought
         self._wanted = self._acquirer.wanted(self._numbers, self._known)
 
+    def _unlearn(self, position: int) -> None:
+        self._learn(position, is_bought=False)
+
     def _answer(self) -> Floats:
         return self._acquirer.answer(self._numbers, self._known)
 
