@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 class FrugalClassifier(FrugalClassifierMixin, FetchMixin, MetaEstimatorMixin, BaseEstimator):
     """For those who do not want to choose: every method is fitted, and validation picks one for each budget.
 
-    Each candidate is fitted on the same rows and measured on the same validation rows; the point of least error within
-    the budget becomes the model, of equals the cheaper. `comparison_` says what all would have done, `why_` why
-    this one was taken. `at_budget` may come to another method without fitting anything again.
+    Each candidate is fitted on the same rows, chooses within the budget in its own way, and is measured on the same
+    validation rows; the one of least error becomes the model, of equals the cheaper. `comparison_` says what all would
+    have done, `why_` why this one was taken. `at_budget` may come to another method without fitting anything again.
 
     Parameters
     ----------
@@ -252,7 +252,7 @@ class FrugalClassifier(FrugalClassifierMixin, FetchMixin, MetaEstimatorMixin, Ba
 
     def _say(self, candidate: Candidate) -> None:
         if self.verbose:
-            error, cost = candidate.best_within(limit_of(self.budget))
+            error, cost = candidate.best_within(self.budget)
             print(f"{candidate.name}: {candidate.seconds:.1f} s, validation error {error:.4f} for {cost:.4g}")
 
     def _keep(self, problem: Problem, candidates: tuple[Candidate, ...], skipped: tuple[str, ...]) -> None:
@@ -266,25 +266,23 @@ class FrugalClassifier(FrugalClassifierMixin, FetchMixin, MetaEstimatorMixin, Ba
     # ---- choosing
 
     def _choose(self) -> None:
-        limit = limit_of(self.budget)
-        ranked = sorted(self.candidates_, key=lambda candidate: candidate.best_within(limit))  # of equals the first
+        ranked = sorted(
+            self.candidates_, key=lambda candidate: candidate.best_within(self.budget)
+        )  # of equals the first
         best = ranked[0]
         self.method_ = best.name
-        self.validation_error_, self.validation_cost_ = best.best_within(limit)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # that nothing fits the budget is in `why_`
-            self.model_ = best.model.at_budget(self.validation_cost_)  # the point of its curve that was found best
+        self.validation_error_, self.validation_cost_ = best.best_within(self.budget)
+        self.model_ = best.within(self.budget)
         self.why_ = self._reason(ranked)
 
     def _reason(self, ranked: list[Candidate]) -> str:
-        limit = limit_of(self.budget)
-        error, cost = ranked[0].best_within(limit)
+        error, cost = ranked[0].best_within(self.budget)
         within = "without a limit" if self.budget is None else f"within {self.budget:g}"
         if cost == 0:
             return f"{within} nothing that can be bought does better than the most frequent class (error {error:.4f})"
         text = f"{within} {ranked[0].name} has the least validation error, {error:.4f} for {cost:.4g} per row"
         if len(ranked) > 1:
-            others = (f"{c.name} {e:.4f} for {b:.4g}" for c in ranked[1:] for e, b in [c.best_within(limit)])
+            others = (f"{c.name} {e:.4f} for {b:.4g}" for c in ranked[1:] for e, b in [c.best_within(self.budget)])
             text += f" (then {', '.join(others)})"
         if self.skipped_:
             text += f"; no time for {', '.join(self.skipped_)}"
@@ -299,7 +297,7 @@ class FrugalClassifier(FrugalClassifierMixin, FetchMixin, MetaEstimatorMixin, Ba
         limit = limit_of(self.budget)
         rows = []
         for candidate in self.candidates_:
-            error, cost = candidate.best_within(limit)
+            error, cost = candidate.best_within(self.budget)
             area = candidate.curve.area(limit if 0 < limit < np.inf else None)
             rows.append((candidate.name, error, cost, area, candidate.seconds, candidate.name == self.method_))
         return pd.DataFrame(rows, columns=["method", "error", "cost", "area", "seconds", "taken"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +17,7 @@ from frugalforest.estimators.penalized_forest import PenalizedForestClassifier
 from frugalforest.estimators.pruned_forest import PrunedForestClassifier
 from frugalforest.evaluation import CostCurve
 
-# Rows stop when their label is settled wherever a method can do that: the same labels for less.
+# Rows stop when their label is settled, or sure enough, wherever a method can do that.
 METHODS: dict[str, BaseEstimator] = {
     "budget-forest": BudgetForestClassifier(price_power=[1.0, 0.0], stop="label"),
     "penalized-forest": PenalizedForestClassifier("auto", stop="label"),
@@ -35,12 +36,23 @@ class Candidate:
     curve: CostCurve
     seconds: float
 
-    def best_within(self, budget: float) -> tuple[float, float]:
-        """Least validation error for an average bill of at most this, and that bill; for nothing if that is best."""
-        point = self.curve.best_index(budget)
-        if point is None or self.curve.error[point] >= self.curve.baseline_error:
+    def within(self, budget: float | None) -> Any:
+        """What the method itself takes for an average bill of at most this; nothing, if that does no worse.
+
+        Each has a way to choose that luck does not mislead: by its loss, most of them. The point of least error on its
+        curve would be the luckiest.
+        """
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # that nothing fits the budget is seen in its bill
+            chosen = self.model.at_budget(budget)
+            return chosen if chosen.validation_error_ < self.curve.baseline_error else self.model.at_budget(0)
+
+    def best_within(self, budget: float | None) -> tuple[float, float]:
+        """Validation error and average bill of what the method takes; the free answer's if that does no worse."""
+        chosen = self.within(budget)
+        if chosen.validation_error_ >= self.curve.baseline_error:
             return self.curve.baseline_error, 0.0
-        return float(self.curve.error[point]), float(self.curve.cost[point])
+        return float(chosen.validation_error_), float(chosen.validation_cost_)
 
 
 def pooled(candidates: tuple[Candidate, ...]) -> CostCurve:
