@@ -6,7 +6,7 @@ those of single features: it knows no groups. CatBoost: penalties per object.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -16,12 +16,15 @@ from sklearn.model_selection import StratifiedKFold, train_test_split
 import frugalforest as ff
 from benchmarks.quality.data import Task
 from frugalforest.acquisition import Acquirer, StopRule
+from frugalforest.acquisition.stopping import StopName
 from frugalforest.ensemble import Ensemble
 from frugalforest.estimators.boosted_records import CONFIDENCES
 from frugalforest.forest import Forest
 from frugalforest.importers import import_ensemble
 
 Predictor = Callable[[Any], tuple[Any, Any]]
+Booster = tuple[list[Ensemble], list[tuple[Any, Any]]]  # one, or one for each fold, and rows to choose with for each
+Candidate = tuple[float, float, Ensemble, StopRule]  # validation error, bill, and what they are of
 
 # Loss per money, in units of the mean price of a feature. Finely spaced where a booster is left with few features.
 TRADEOFFS = (0.003, 0.01, 0.03, 0.06, 0.1, 0.16, 0.25, 0.4, 0.65, 1, 1.6, 3)
@@ -71,6 +74,8 @@ def catboost(X: Any, y: Any, X_val: Any, y_val: Any, costs: ff.FeatureCosts, tra
 
 def average(ensembles: list[Ensemble]) -> Ensemble:
     """One ensemble whose margins are the mean of several boosters': what predicting with fold models does."""
+    if len(ensembles) == 1:
+        return ensembles[0]
     first, n = ensembles[0], len(ensembles)
     return replace(
         first,
@@ -86,15 +91,15 @@ def average(ensembles: list[Ensemble]) -> Ensemble:
 
 def single_boosters(
     task: Task, seed: int, fit: Callable[..., Any], tradeoffs: tuple[float, ...], sizes: tuple[int, ...]
-) -> Iterator[Any]:
-    """(ensemble, rows to choose with) for every trade-off and size."""
+) -> Iterator[Booster]:
+    """A booster for every trade-off and size."""
     X, X_val, y, y_val = train_test_split(task.X, task.y, test_size=0.2, stratify=task.y, random_state=seed)
     for tradeoff in tradeoffs:
         for size in sizes:
-            yield import_ensemble(fit(X, y, X_val, y_val, task.costs, tradeoff, size)), [(X_val, y_val)]
+            yield [import_ensemble(fit(X, y, X_val, y_val, task.costs, tradeoff, size))], [(X_val, y_val)]
 
 
-def averaged_boosters(task: Task, seed: int, sizes: tuple[int, ...]) -> Iterator[Any]:
+def averaged_boosters(task: Task, seed: int, sizes: tuple[int, ...]) -> Iterator[Booster]:
     """Fold models of LightGBM, each with its own validation fold, averaged for prediction."""
     folds = list(StratifiedKFold(N_FOLDS, shuffle=True, random_state=seed).split(task.X, task.y))
     for tradeoff in TRADEOFFS:
@@ -106,7 +111,7 @@ def averaged_boosters(task: Task, seed: int, sizes: tuple[int, ...]) -> Iterator
             yield models, [(task.X[b], task.y[b]) for _, b in folds]
 
 
-def chosen_within(task: Task, candidates: list[tuple[float, float, Ensemble, StopRule]]) -> dict[float, Predictor]:
+def chosen_within(task: Task, candidates: list[Candidate]) -> dict[float, Predictor]:
     """For each budget the candidate of least validation error within it; candidates: (error, bill, ensemble, rule)."""
     best: dict[float, Predictor] = {}
     for budget in task.budgets:
@@ -142,38 +147,53 @@ def measured(
     return wrong / n, paid / n
 
 
-def candidates_at(
-    task: Task, boosters: list[tuple[Any, Any]], rule_of: Callable[[int], StopRule]
-) -> list[tuple[float, float, Ensemble, StopRule]]:
-    """Every booster read by one rule; rule_of: from the number of models that are read together."""
-    listed = []
-    for found, rows in boosters:
-        models = found if isinstance(found, list) else [found]
-        error, bill = measured(models, rows, task.costs, rule_of(1))
-        whole, rule = models[0], rule_of(len(models))
+def read_by(task: Task, boosters: list[Booster], stop: StopName) -> list[Candidate]:
+    """Every booster read by one rule."""
+    rule, listed = StopRule(stop), []
+    for models, rows in boosters:
+        error, bill = measured(models, rows, task.costs, rule)
+        whole = average(models)
         if len(models) > 1:
             # Of several fold models a row pays the union of what they read: measured on its fold's rows too.
-            whole = average(models)
             bill = float(np.mean([reader(whole, rule, task.costs)(X)[1].mean() for X, _ in rows]))
         listed.append((error, bill, whole, rule))
     return listed
 
 
-def sure(confidence: float) -> Callable[[int], StopRule]:
-    """The ranges of the mean of n models are n times as many, each an nth: their squares add up to an nth."""
-    return lambda n_models: StopRule("confidence", confidence=confidence * np.sqrt(n_models))
+def read_until_sure(task: Task, boosters: list[Booster]) -> list[Candidate]:
+    """Every booster read until rows are sure enough, at each of several confidences.
+
+    The ranges of the mean of n models are n times as many, each an nth, so that their squares add up to an nth: it has
+    to be sqrt(n) times as sure as each of the models is alone.
+    """
+    listed = []
+    for models, rows in boosters:
+        some = [(X[: MOST_SURE // len(models)], y[: MOST_SURE // len(models)]) for X, y in rows]
+        whole, confidences = average(models), CONFIDENCES * np.sqrt(len(models))
+        errors = [
+            _ends(model, X, CONFIDENCES, task.costs)[0] != y[:, None]
+            for model, (X, y) in zip(models, some, strict=True)
+        ]
+        bills = [_ends(whole, X, confidences, task.costs)[1] for X, _ in some]
+        error, bill = np.concatenate(errors).mean(axis=0), np.concatenate(bills).mean(axis=0)
+        for i, confidence in enumerate(confidences.tolist()):
+            listed.append((float(error[i]), float(bill[i]), whole, StopRule("confidence", confidence=confidence)))
+    return listed
 
 
-def tuned(task: Task, candidates: Iterator[Any]) -> dict[str, dict[float, Predictor]]:
+def _ends(ensemble: Ensemble, X: Any, confidences: Any, costs: ff.FeatureCosts) -> tuple[Any, Any]:
+    """Labels and bills at each confidence, and with a proof, both (n_rows, n_ends)."""
+    rows = ensemble.reading(ensemble.encoder.encode(X))
+    found = Acquirer(ensemble, costs).ends_at(rows, confidences, with_probabilities=False)
+    return ensemble.classes[found.label_numbers], found.bills
+
+
+def tuned(task: Task, candidates: Iterable[Booster]) -> dict[str, dict[float, Predictor]]:
     """Predictors by budget: read in full, on demand, and until sure enough; all from the same boosters."""
     boosters = list(candidates)
-    everything, labels = (
-        candidates_at(task, boosters, lambda _, name=name: StopRule(name)) for name in ("all", "label")
-    )
-    some = [(models, [(X[:MOST_SURE], y[:MOST_SURE]) for X, y in rows]) for models, rows in boosters]
-    until_sure = [c for confidence in CONFIDENCES.tolist() for c in candidates_at(task, some, sure(confidence))]
+    everything, labels = read_by(task, boosters, "all"), read_by(task, boosters, "label")
     return {
         "all": chosen_within(task, everything),
         "label": chosen_within(task, labels),
-        "confidence": chosen_within(task, labels + until_sure),
+        "confidence": chosen_within(task, labels + read_until_sure(task, boosters)),
     }

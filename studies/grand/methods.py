@@ -72,7 +72,7 @@ def greedy_miser(task: Task, seed: int) -> dict[str, ByBudget]:
         ff.GreedyMiserClassifier(tradeoff * scale, feature_costs=task.costs, random_state=seed, n_jobs=1).fit(X, y)
         for tradeoff in MISER_TRADEOFFS
     )
-    return tuned(task, ((model.ensemble_, [(X_val, y_val)]) for model in models))
+    return tuned(task, (([model.ensemble_], [(X_val, y_val)]) for model in models))
 
 
 def frugal_classifier(task: Task, seed: int) -> dict[str, ByBudget]:
