@@ -864,3 +864,18 @@ def test_no_array_takes_the_process_down(tmp_path):
         run_apart(f"from test_forest import *\nfuzz({str(log)!r})")
     except AssertionError as error:
         raise AssertionError(f"{error}\nlast example: {log.read_text() if log.exists() else None}") from None
+
+
+def test_some_trees_in_another_order():
+    forest, rows = grown_forest(6), mixed_rows(40, seed=5)
+    trees = np.array([4, 0, 0, 5])
+    some = forest.take(trees)
+    assert some.n_trees == 4
+    for place, tree in enumerate(trees):
+        assert some.nodes(place) == forest.nodes(tree)
+        own = some.apply(rows)[:, place] - some.leaf_offsets[place]
+        np.testing.assert_array_equal(own, forest.apply(rows)[:, tree] - forest.leaf_offsets[tree])
+    nodes, leaves = forest.positions(trees)
+    np.testing.assert_array_equal(some.feature, forest.feature[nodes])
+    np.testing.assert_array_equal(some.leaf_counts, forest.leaf_counts[leaves])
+    assert forest.take(np.zeros(0, dtype=np.intp)).n_trees == 0

@@ -50,7 +50,7 @@ def _point(predict, task: Task) -> tuple[float, float]:
 
 
 def is_done(store: ResultStore, name: str, method: str, seed: int) -> bool:
-    return store.has(name, method, seed) or store.has(name, f"{method}, on demand", seed)
+    return any(store.has(name, method + way, seed) for way in ("", *WAYS.values()))
 
 
 def main() -> None:

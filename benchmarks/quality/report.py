@@ -14,9 +14,9 @@ ROOT = Path(__file__).parents[2]
 OURS = ("cascade", "boosting", "PrunedForest", "PenalizedForest")
 COLOURS = {
     "cascade": "#0072b2",
-    "boosting, until sure": "#56b4e9",
+    "boosting, mean of 3, until sure": "#56b4e9",
     "CEGB, until sure": "#d55e00",
-    "CEGB, mean of 3, on demand": "#e69f00",
+    "CEGB, mean of 3, until sure": "#e69f00",
     "BudgetForest, on demand": "#009e73",
     "CatBoost, on demand": "#cc79a7",
 }

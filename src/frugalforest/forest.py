@@ -140,6 +140,35 @@ class Forest:
             self.n_features,
         )
 
+    def take(self, trees: NDArray[np.intp]) -> Forest:
+        """The forest of some trees, in this order."""
+        nodes, leaves = self.positions(trees)
+        node_offsets, leaf_offsets = _offsets_of(self.node_offsets, trees), _offsets_of(self.leaf_offsets, trees)
+        n_nodes = np.diff(node_offsets)
+        feature = self.feature[nodes]
+        later = np.where(
+            feature < 0,
+            np.repeat(leaf_offsets[:-1] - self.leaf_offsets[trees], n_nodes),
+            np.repeat(node_offsets[:-1] - self.node_offsets[trees], n_nodes),
+        )
+        arrays = {name: getattr(self, name)[nodes] for name in ("threshold", "missing_left", "category_set")}
+        return Forest.from_arrays(
+            arrays
+            | {
+                "feature": feature,
+                "right": (self.right[nodes] + later).astype(np.int32),
+                "node_offsets": node_offsets,
+                "leaf_offsets": leaf_offsets,
+                "category_sets": self.category_sets,
+                "leaf_counts": self.leaf_counts[leaves],
+            },
+            self.n_features,
+        )
+
+    def positions(self, trees: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Where the nodes and the leaves of some trees are, tree after tree."""
+        return _members(self.node_offsets, trees), _members(self.leaf_offsets, trees)
+
     # ---- rows through the trees
 
     @property
@@ -286,6 +315,18 @@ class Forest:
         return Node(
             int(self.feature[i]), float(self.threshold[i]), categories, bool(self.missing_left[i]), left, right, None
         )
+
+
+def _offsets_of(offsets: NDArray[np.int64], trees: NDArray[np.intp]) -> NDArray[np.int64]:
+    """Where some trees begin once they lie behind each other, and where the last one ends."""
+    return np.concatenate([[0], np.cumsum(np.diff(offsets)[trees])]).astype(np.int64)
+
+
+def _members(offsets: NDArray[np.int64], trees: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Positions of what belongs to some trees, tree after tree."""
+    starts = _offsets_of(offsets, trees)
+    shift = np.repeat(offsets[trees] - starts[:-1], np.diff(starts))
+    return np.arange(starts[-1]) + shift
 
 
 def _join_offsets(offsets: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:

@@ -71,6 +71,7 @@ def same_model(one, other) -> bool:
         FrugalBoostingClassifier(budget=2.0, n_estimators=8),
         FrugalBoostingClassifier(n_estimators=6, stop="label", early_stopping=True),
         FrugalBoostingClassifier(tradeoff=0.05, n_estimators=6, stop="confidence"),
+        FrugalBoostingClassifier(budget=2.0, n_estimators=4, n_tradeoffs=3, n_folds=2, stop="confidence"),
     ],
     expected_failed_checks=lambda _: PER_ESTIMATOR_XFAIL_CHECKS[RandomForestClassifier],
 )
@@ -542,6 +543,7 @@ BAD = {
     "n_iter_no_change": ([0, None], "whole number of at least 1"),
     "validation_fraction": ([0, 1, None], "expected a (share|finite number)"),
     "n_tradeoffs": ([0, None], "whole number of at least 1"),
+    "n_folds": ([1, 2.5], "whole number of at least 2 or None"),
     "stop": (["early", None], "expected one of 'all', 'label', 'confidence'"),
     "warm_start": ([1, None], "expected True or False"),
     "n_jobs": ([0, 1.5], "expected None, a number of threads"),

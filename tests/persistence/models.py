@@ -142,7 +142,14 @@ def boosting_case() -> Case:
 def sure_boosting_case() -> Case:
     X, y = patients(90)
     model = ff.FrugalBoostingClassifier(
-        2.0, n_estimators=3, n_tradeoffs=2, max_leaf_nodes=4, min_samples_leaf=3, stop="confidence", random_state=0
+        2.0,
+        n_estimators=2,
+        n_tradeoffs=2,
+        n_folds=2,
+        max_leaf_nodes=4,
+        min_samples_leaf=3,
+        stop="confidence",
+        random_state=0,
     )
     return Case(model.fit(X, y), X)
 

@@ -64,6 +64,13 @@ class BoostedTrees:
             self.n_outputs,
         )
 
+    def take(self, trees: NDArray[np.intp]) -> BoostedTrees:
+        """Some trees, whole rounds, in this order."""
+        nodes, leaves = self.forest.positions(trees)
+        return BoostedTrees(
+            self.forest.take(trees), self.values[leaves], self.gains[nodes], self.charged[nodes], self.n_outputs
+        )
+
     def values_by_class(self, n_classes: int) -> Floats:
         """What leaves add to the score of each class, (n_leaves, n_classes); with one output, that of the second."""
         output = np.arange(self.forest.n_trees) % self.n_outputs + (self.n_outputs == 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -9,13 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from frugalforest.acquisition import Acquirer, StopRule
+from frugalforest.acquisition.acquirer import Ends
 from frugalforest.boosting.training import Boosted, Record
 from frugalforest.costs import FeatureCosts
 from frugalforest.ensemble import Ensemble
 from frugalforest.estimators.base import Floats
 from frugalforest.estimators.sizes import measured_sizes
 
-CONFIDENCES = np.array([0.65, 1.0, 1.5, 2.2, 3.3])  # that validation chooses from, besides a proof
+CONFIDENCES = np.array(
+    [0.5, 0.65, 0.8, 1.0, 1.25, 1.55, 1.9, 2.4, 3.0, 4.0]
+)  # that validation chooses from, besides a proof
 MOST_ROWS = 2000  # that tell how sure is sure enough
 EVERY = 3  # of the numbers of rounds that are worth measuring, with all these confidences
 LEAST_CHANCE = 1e-6
@@ -58,23 +62,28 @@ def with_sooner_ends(
     for size in _some_sizes(boosted):
         acquirer = Acquirer(first_trees(ensemble, size * boosted.trees.n_outputs), costs)
         ends = acquirer.ends_at(rows, CONFIDENCES, n_threads)
-        error = np.average(ends.label_numbers != labels[:, None], axis=0, weights=weights)
-        assert ends.probabilities is not None
-        chance = ends.probabilities[np.arange(len(rows)), :, labels]
-        found[:, :, size - 1] = _loss(error, chance, weights), error, ends.bills.mean(axis=0)
+        found[:, :, size - 1] = *mean_loss([ends], [labels], [weights]), ends.bills.mean(axis=0)
     loss, error, cost = found
     sooner = tuple(Record(c, *parts) for c, *parts in zip(CONFIDENCES.tolist(), loss, error, cost, strict=False))
     return replace(boosted, loss=loss[-1], error=error[-1], cost=cost[-1], sooner=sooner)
 
 
-def _loss(error: Floats, chance: Floats, weights: Floats) -> Floats:
-    """Half errors, and half of what the probabilities of the right classes lack, in bits: a coin costs 1/2 in both.
+def mean_loss(ends: Sequence[Ends], labels: Sequence[NDArray[Any]], weights: Sequence[Floats]) -> tuple[Floats, Floats]:
+    """Loss and error at each end, (n_ends,), over several sets of rows.
 
-    Errors alone are too coarse to choose by; log-loss alone holds it against rows that they stopped early, for what is
-    open makes them less sure of labels that are right.
+    The loss is half errors, and half what the probabilities of the right classes lack, in bits: a coin costs 1/2 in
+    both. Errors alone are too coarse to choose by; log-loss alone holds it against rows that they stopped early, for
+    what is open makes them less sure of labels that are right.
     """
-    bits = np.average(-np.log2(np.maximum(chance, LEAST_CHANCE)), axis=0, weights=weights)
-    return np.asarray(0.5 * error + 0.25 * bits)
+    wrong, bits = [], []
+    for found, right in zip(ends, labels, strict=True):
+        assert found.probabilities is not None
+        chance = found.probabilities[np.arange(len(right)), :, right]
+        wrong.append(found.label_numbers != right[:, None])
+        bits.append(-np.log2(np.maximum(chance, LEAST_CHANCE)))
+    weight = np.concatenate(weights)
+    error = np.average(np.concatenate(wrong), axis=0, weights=weight)
+    return 0.5 * error + 0.25 * np.average(np.concatenate(bits), axis=0, weights=weight), error
 
 
 def _some_sizes(boosted: Boosted) -> list[int]:
