@@ -135,8 +135,15 @@ class BoostedClassifierBase(AcquiringMixin, FrugalClassifierMixin, BaseEstimator
         return self.classes_[self.ensemble_.label_numbers(self._scores(rows, with_mask=False)[0])]
 
     def decision_function(self, X: Any) -> Floats:
-        """Scores: (n_rows,) for two classes, the margin of the second one; else (n_rows, n_classes)."""
-        scores, _ = self._scores(self._rows(X), with_mask=False)
+        """Scores: (n_rows,) for two classes, the margin of the second one; else (n_rows, n_classes).
+
+        Of all trees, or with stop="confidence" as far as rows are read: logarithms of the probabilities.
+        """
+        rows = self._rows(X)
+        if self.stop == "confidence":
+            scores = np.log(np.maximum(self._read(rows, with_mask=False)[0], np.finfo(np.float64).tiny))
+        else:
+            scores, _ = self._scores(rows, with_mask=False)
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
     def _scores(self, rows: NDArray[Any], *, with_mask: bool) -> tuple[Floats, Mask | None]:
