@@ -181,6 +181,7 @@ class Acquirer {
             const auto code = [&](size_t row, int32_t f) { return trees_.code(static_cast<size_t>(f), value(x, row, static_cast<size_t>(f))); };
             for (size_t a = task * kRowsPerTask; a < std::min(x.n_rows, (task + 1) * kRowsPerTask); ++a) {
                 const size_t row = rows[a];
+                if (a + 1 < x.n_rows) prefetch(x, leaves, rows[a + 1]);
                 run.restart(start);
                 if (leaves) run.foresee(stops_, leaves + row * trees_.n_trees);
                 std::transform(bought.begin(), bought.end(), codes.begin(), [&](int32_t f) { return code(row, f); });
@@ -192,6 +193,19 @@ class Acquirer {
                 });
             }
         });
+    }
+
+    // What is read of a row that comes next: rows are not in the order of memory.
+    void prefetch(const StridedMatrix& x, const int32_t* leaves, size_t row) const {
+        constexpr std::ptrdiff_t kLine = 64, kMost = 16 * kLine;
+        const char* values = x.data + static_cast<std::ptrdiff_t>(row) * x.row_step;
+        const std::ptrdiff_t row_bytes = std::min(kMost, x.column_step * static_cast<std::ptrdiff_t>(x.n_columns));
+        if (x.column_step <= kLine)
+            for (std::ptrdiff_t byte = 0; byte < row_bytes; byte += kLine) __builtin_prefetch(values + byte);
+        if (!leaves) return;
+        const auto* ends = reinterpret_cast<const char*>(leaves + row * trees_.n_trees);
+        for (std::ptrdiff_t byte = 0; byte < std::min(kMost, static_cast<std::ptrdiff_t>(sizeof(int32_t) * trees_.n_trees)); byte += kLine)
+            __builtin_prefetch(ends + byte);
     }
 
     static double value(const StridedMatrix& x, size_t row, size_t f) {

@@ -38,21 +38,34 @@ class LeafSets {
         return {values[__builtin_ctzll(set)].low, values[63 - __builtin_clzll(set)].high};
     }
 
-    // Takes the leaves away that a row cannot reach any more now that the feature is known.
-    void narrow(const Knowledge& knowledge, int32_t f, uint64_t* reachable /* (n_trees) */) const {
-        const Feature& feature = features_[static_cast<size_t>(f)];
-        if (!knowledge.knows_code(f)) return narrow_by_nodes(knowledge, feature, reachable);
-        const size_t row = std::min(knowledge.first_code(f), trees_->n_codes(static_cast<size_t>(f)));
-        const uint64_t* left = table_.data() + feature.first + row * feature.row_size;
-        if (feature.is_dense())
-            for (size_t t = 0; t < feature.row_size; ++t) reachable[t] &= left[t];
-        else
-            for (size_t a = 0; a < feature.row_size; ++a) reachable[feature.trees[a]] &= left[a];
+    // Takes the leaves away that a row cannot reach any more now that these features are known.
+    void narrow(const Knowledge& knowledge, const std::vector<int32_t>& features, uint64_t* reachable /* (n_trees) */) const {
+        const uint64_t* whole_rows[kRowsAtOnce];
+        size_t n = 0;
+        for (const int32_t f : features) {
+            const Feature& feature = features_[static_cast<size_t>(f)];
+            if (!knowledge.knows_code(f)) {
+                narrow_by_nodes(knowledge, feature, reachable);
+                continue;
+            }
+            const size_t row = std::min(knowledge.first_code(f), trees_->n_codes(static_cast<size_t>(f)));
+            const uint64_t* left = table_.data() + feature.first + row * feature.row_size;
+            if (!feature.is_dense()) {
+                for (size_t a = 0; a < feature.row_size; ++a) reachable[feature.trees[a]] &= left[a];
+            } else if (feature.row_size > 0) {
+                whole_rows[n++] = left;
+                if (n < kRowsAtOnce) continue;
+                narrow_by_rows(whole_rows, n, reachable);
+                n = 0;
+            }
+        }
+        narrow_by_rows(whole_rows, n, reachable);
     }
 
   private:
     static constexpr size_t kMostLeaves = 64;
     static constexpr size_t kMostEntries = size_t{1} << 22;  // 32 MB
+    static constexpr size_t kRowsAtOnce = 8;
 
     struct Feature {
         std::vector<int32_t> trees;                     // that read it; empty if its rows have all trees
@@ -143,6 +156,21 @@ class LeafSets {
         return left ? own_[static_cast<size_t>(i)] & ~on_left : on_left;
     }
 
+    // rows: of all trees
+    void narrow_by_rows(const uint64_t* const* rows, size_t n_rows, uint64_t* __restrict reachable) const {
+        constexpr size_t kWords = 8;
+        size_t t = 0;
+        for (; t + kWords <= all_.size(); t += kWords) {
+            uint64_t kept[kWords];
+            std::copy_n(reachable + t, kWords, kept);
+            for (size_t r = 0; r < n_rows; ++r)
+                for (size_t w = 0; w < kWords; ++w) kept[w] &= rows[r][t + w];
+            std::copy_n(kept, kWords, reachable + t);
+        }
+        for (; t < all_.size(); ++t)
+            for (size_t r = 0; r < n_rows; ++r) reachable[t] &= rows[r][t];
+    }
+
     void narrow_by_nodes(const Knowledge& knowledge, const Feature& feature, uint64_t* reachable) const {
         for (const auto& [t, i] : feature.nodes)
             if (const int32_t following = knowledge.child(i); following >= 0) reachable[t] &= ~lost(i, following == i + 1);
@@ -153,7 +181,7 @@ class LeafSets {
     std::vector<uint64_t> own_, left_;       // (n_nodes): leaves below a node, and below its left child
     std::vector<Reachable::Range> values_;   // (n_trees, 64): of the leaves, by their bit
     std::vector<Feature> features_;          // (n_features)
-    std::vector<uint64_t> table_;            // of each feature and code, the leaves that it leaves to each tree that reads it
+    HugeVector<uint64_t> table_;             // of each feature and code, the leaves that it leaves to each tree that reads it
 };
 
 }  // namespace frugal

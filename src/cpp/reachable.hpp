@@ -11,6 +11,9 @@
 #include <type_traits>
 #include <vector>
 
+#include "eight.hpp"
+#include "huge_pages.hpp"
+
 namespace frugal {
 
 // A value is known as its code: the number of the feature's own thresholds below it, or the number of its category.
@@ -98,14 +101,10 @@ class Reachable {
     Range range(int32_t i) const { return is_small_ ? range<true>(i) : range<false>(i); }
     // Wide trees: least, largest and mean of each channel, (3, width); channels beyond the real ones are 0. Read eight at a time.
     size_t width() const { return width_; }
-    using Eight = std::array<int16_t, 8>;
     template <bool is_small>
     Eight eight(int32_t i, size_t first) const {
-        if constexpr (!is_small) return read<Eight>(i, first * sizeof(int16_t));
-        const auto bytes = read<std::array<int8_t, 8>>(i, first);
-        Eight steps;
-        for (size_t c = 0; c < 8; ++c) steps[c] = bytes[c];
-        return steps;
+        if constexpr (is_small) return eight_of_bytes(record(i) + sizeof(Node) + first);
+        return read<Eight>(i, first * sizeof(int16_t));
     }
     template <bool is_small>
     int16_t steps(int32_t i, size_t place) const {
@@ -214,6 +213,8 @@ class Reachable {
         width_ = is_narrow() ? n_channels : (n_channels + 7) / 8 * 8;
         const size_t n_bytes = is_narrow() ? (is_small_ ? 6 : sizeof(Range)) : 3 * width_ * (is_small_ ? 1 : 2);
         stride_ = sizeof(Node) + (n_bytes + 7) / 8 * 8;
+        // A node of a wide tree never lies on more lines than it must; narrow ones are small, and closer together is better.
+        if (stride_ > sizeof(Line) / 2 && !is_narrow()) stride_ = (stride_ + sizeof(Line) - 1) / sizeof(Line) * sizeof(Line);
     }
 
     static double step_for(double largest, double most) {
@@ -299,7 +300,7 @@ class Reachable {
 
     int32_t mean_steps(int32_t i, size_t c) const { return static_cast<int32_t>(std::nearbyint(static_cast<double>(mean(i)[c]) / step_)); }
 
-    std::vector<Line> lines_;          // (n_nodes) records of stride_ bytes: Node, then Range or rows
+    HugeVector<Line> lines_;          // (n_nodes) records of stride_ bytes: Node, then Range or rows
     size_t stride_ = 0, width_ = 0;
     double step_ = 1;
     bool is_small_ = false;

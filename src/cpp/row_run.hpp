@@ -198,7 +198,7 @@ class RowRun {
         first_[feature] = -1;
         n_waiting_[feature] = 0;
         remove_active(f);
-        looks_.take(knowledge_, f);
+        looks_.take(f);
         if (stops_.empty())
             advance_all();
         else
@@ -231,18 +231,21 @@ class RowRun {
         count_all();
     }
 
+    // Adds what is below the cursors of the trees that moved to the sums, instead of what was below the nodes they come from.
     void count_all() {
         trees_->with_size([&](auto is_small) {
-            for (const Moving& moving : moving_) count<is_small>(static_cast<size_t>(moving.tree), cursor_[static_cast<size_t>(moving.tree)], moving.from);
+            if (trees_->is_narrow())
+                count_narrow<is_small>();
+            else
+                for (size_t first = 0; first < sums_.size(); first += 8) count_wide<is_small>(first);
         });
     }
 
     void advance_by_stops() {
         for (const Moving& moving : moving_) {
             const auto t = static_cast<size_t>(moving.tree);
-            const Stops::Stop*& stop = stops_[t];
-            do ++stop;
-            while (knows(stop->feature));
+            const Stops::Stop* stop = Stops::following(stops_[t], knowledge_);
+            stops_[t] = stop;
             cursor_[t] = stop->node;
             trees_->prefetch(stop->node);
             if (stop->feature >= 0) wait(moving.tree, stop->feature);
@@ -250,22 +253,30 @@ class RowRun {
         count_all();
     }
 
-    // Adds what is below a tree's cursor to the sums, instead of what was below the node it comes from.
     template <bool is_small>
-    void count(size_t t, int32_t now, int32_t before) {
+    void count_narrow() {
         const size_t width = trees_->width();
-        if (trees_->is_narrow()) {
-            const Reachable::Range is = trees_->range<is_small>(now), was = trees_->range<is_small>(before);
+        for (const Moving& moving : moving_) {
+            const auto t = static_cast<size_t>(moving.tree);
+            const Reachable::Range is = trees_->range<is_small>(cursor_[t]), was = trees_->range<is_small>(moving.from);
             int32_t* own = sums_.data() + trees_->channel_of(t);
             own[0] += is.low - was.low;
             own[width] += is.high - was.high;
             own[2 * width] += is.mean - was.mean;
-            return;
         }
-        for (size_t first = 0; first < 3 * width; first += 8) {
-            const Reachable::Eight is = trees_->eight<is_small>(now, first), was = trees_->eight<is_small>(before, first);
-            int32_t* sums = sums_.data() + first;
-            for (size_t c = 0; c < 8; ++c) sums[c] += is[c] - was[c];
+    }
+
+    // Eight of the sums. Differences of so many small numbers fit 16 bits together.
+    template <bool is_small>
+    void count_wide(size_t first) {
+        constexpr size_t kTogether = is_small ? 128 : 1;
+        for (size_t a = 0; a < moving_.size(); a += kTogether) {
+            Eight sum{};
+            for (size_t b = a; b < std::min(moving_.size(), a + kTogether); ++b) {
+                const Moving& moving = moving_[b];
+                sum += trees_->eight<is_small>(cursor_[static_cast<size_t>(moving.tree)], first) - trees_->eight<is_small>(moving.from, first);
+            }
+            for (size_t c = 0; c < 8; ++c) sums_[first + c] += sum[c];
         }
     }
 
@@ -400,9 +411,11 @@ class RowRun {
     void look_until_closed() {
         for (const size_t slot : open_) rivals_[slot].least = cursor_steps(slot);
         close_rivals([&](const Rival& rival) { return rival.least; });
+        looks_.look_for(open_);
         stale_.clear();
         for (const int32_t f : active_)
             for_waiting(f, [&](int32_t t) {
+                if (!looks_.matters(t)) return;
                 if (looks_.is_stale(t))
                     stale_.push_back(t);
                 else
@@ -436,6 +449,7 @@ class RowRun {
             for (const int32_t f : active_) {
                 int64_t all_left = 0, all_right = 0;
                 for_waiting(f, [&](int32_t t) {
+                    if (!looks_.matters(t)) return;
                     rival.done -= looks_.whole(t, cursor_[static_cast<size_t>(t)], slot).least;
                     all_left += looks_.below(t, 0, slot).least;
                     all_right += looks_.below(t, 1, slot).least;
@@ -455,7 +469,9 @@ class RowRun {
         for (const size_t slot : open_) rivals_[slot].together = rivals_[slot].done;
         for (const int32_t f : active_) {
             waiting_.clear();
-            for_waiting(f, [&](int32_t t) { waiting_.push_back(t); });
+            for_waiting(f, [&](int32_t t) {
+                if (looks_.matters(t)) waiting_.push_back(t);
+            });
             if (trees_->is_categorical(static_cast<size_t>(f))) {
                 for (const size_t slot : open_)
                     for (const int32_t t : waiting_) rivals_[slot].together += std::min(looks_.below(t, 0, slot).least, looks_.below(t, 1, slot).least);
@@ -488,7 +504,9 @@ class RowRun {
         for (const size_t slot : open_) rivals_[slot].spread = 0;
         for (const int32_t f : active_) {
             double gain = 0;
-            for_waiting(f, [&](int32_t t) { gain += weigh_tree(t); });
+            for_waiting(f, [&](int32_t t) {
+                if (looks_.matters(t)) gain += weigh_tree(t);
+            });
             gain_[static_cast<size_t>(f)] = gain;
         }
     }
@@ -572,6 +590,7 @@ class RowRun {
 
     // The most waiting trees per price; free features first, of equals the first feature.
     int32_t best_by_count() const {
+        if (purse_.is_flat() && policy_->stop != Stop::budget) return most_waited_for();
         int32_t found = -1;
         int64_t most = 0, its_price = 1;
         for (const int32_t f : active_) {
@@ -585,6 +604,14 @@ class RowRun {
             }
         }
         return found;
+    }
+
+    // The same where all prices are equal: the number of trees before that of the feature, from the last on, in one word, so
+    // that there is no branch to guess. Most purchases are of this kind.
+    int32_t most_waited_for() const {
+        uint64_t best = 0;
+        for (const int32_t f : active_) best = std::max(best, uint64_t{n_waiting_[static_cast<size_t>(f)]} << 32 | ~static_cast<uint32_t>(f));
+        return active_.empty() ? -1 : static_cast<int32_t>(~static_cast<uint32_t>(best));
     }
 
     // The most gain per price, in the same way; where nothing is left to gain (a tie that only the leaves can tell), by count.

@@ -1,7 +1,7 @@
 // The stops of a row on its whole way through every tree, given the leaves it would end in.
 #pragma once
 
-#include "reachable.hpp"
+#include "knowledge.hpp"
 
 namespace frugal {
 
@@ -15,12 +15,28 @@ class Stops {
     explicit Stops(const Reachable& trees, size_t n_leaves) : first_(n_leaves, 0) {
         std::vector<Stop> way;
         for (const int64_t root : trees.roots) add_below(trees, static_cast<int32_t>(root), way);
+        stops_.insert(stops_.end(), kAtOnce, {0, -1});  // `following` reads so far
     }
 
     const Stop* of(int32_t leaf) const { return stops_.data() + first_[static_cast<size_t>(leaf)]; }
-    void prefetch(int32_t leaf) const { __builtin_prefetch(&first_[static_cast<size_t>(leaf)]); }
+
+    // The next stop whose feature is not known, or the leaf. Four are asked at once: whether one more is known cannot be guessed.
+    static const Stop* following(const Stop* stop, const Knowledge& knowledge) {
+        ++stop;
+        for (;;) {
+            static_assert(kAtOnce == 4);
+            const bool one = knowledge.knows(stop[0].feature);
+            const bool two = one & knowledge.knows(stop[1].feature);
+            const bool three = two & knowledge.knows(stop[2].feature);
+            const bool four = three & knowledge.knows(stop[3].feature);
+            stop += one + two + three + four;
+            if (!four) return stop;
+        }
+    }
 
   private:
+    static constexpr size_t kAtOnce = 4;
+
     void add_below(const Reachable& trees, int32_t i, std::vector<Stop>& way) {
         const Reachable::Node& node = trees.node(i);
         if (node.feature < 0) {
@@ -36,8 +52,8 @@ class Stops {
         if (is_first) way.pop_back();
     }
 
-    std::vector<size_t> first_;  // (n_leaves)
-    std::vector<Stop> stops_;
+    HugeVector<size_t> first_;  // (n_leaves)
+    HugeVector<Stop> stops_;
 };
 
 }  // namespace frugal

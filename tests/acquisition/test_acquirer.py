@@ -272,6 +272,18 @@ def test_kernel_and_twin_buy_the_same(by, bounds, hope):
     assert n_steps > 80
 
 
+@pytest.mark.parametrize("price", [0.0, 1.0, 2.5])
+def test_kernel_and_twin_buy_the_same_where_all_prices_are_equal(price):
+    """The kernel then compares counts alone; what is free is bought in the order of the features."""
+    n_steps = 0
+    for seed, by in product(range(30), BY):
+        case = random_case(seed, kinds=EXACT_KINDS, most_trees=8, most_features=7, n_rows=1)
+        case = dataclasses.replace(case, costs=FeatureCosts([price] * case.costs.n_features))
+        order = Order(by=by, most_visits=MANY_VISITS, range_weight=0.25)
+        n_steps += compare(case.acquirer(order), LABEL, case.rows[0], np.random.default_rng([seed, 2]))
+    assert n_steps > 60
+
+
 SMALL_TREES = ("two shares", "two margins", "margins", "rounds", "one against all")
 
 
