@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from frugalforest.evaluation.resampling import monte_carlo_interval
 
 METHODS = ("STS", "AUC", "pFI", "FS")  # of the paper
 SHOWN = ("STS", "STS features", "AUC", "pFI", "FS")  # in tables
+ENOUGH = 5  # repetitions, for a place in a ranking
 STRATEGIES = ("xi 0", "xi 1", "tuned")
 COLOURS = {"STS": "#0072b2", "AUC": "#d55e00", "pFI": "#009e73", "FS": "#777777"}
 
@@ -25,10 +27,19 @@ def as_frame(rows: list[dict]) -> pd.DataFrame:
     return frame.assign(**parts)
 
 
+def paired(frame: pd.DataFrame, kinds: Sequence[str]) -> pd.DataFrame:
+    """The rows of some methods, of those repetitions in which all of them have run."""
+    part = frame[frame["kind"].isin(kinds)]
+    n_kinds = part.groupby(["name", "budget", "seed"])["kind"].transform("nunique")
+    return part[n_kinds == len(kinds)]
+
+
 def means(frame: pd.DataFrame) -> pd.DataFrame:
-    """Mean test error, half of its interval and the number of repetitions of every cell."""
+    """Mean test error, half of its interval and the number of repetitions of every cell that has two at least."""
     cells = []
     for key, part in frame.groupby(["name", "budget", "kind", "strategy"]):
+        if len(part) < 2:
+            continue
         mean, half = monte_carlo_interval(part["error"].to_numpy())
         cells.append((*key, mean, half, len(part), part["cost"].mean(), part["n_features"].mean(), part["xi"].mean()))
     columns = ["name", "budget", "kind", "strategy", "error", "half", "n", "cost", "n_features", "xi"]
@@ -75,9 +86,12 @@ def tuning_finding(cells: pd.DataFrame) -> Finding:
     return Finding("Tuned xi beats xi = 0 and xi = 1 nearly everywhere (settings A to D)", ours, verdict)
 
 
-def order_finding(cells: pd.DataFrame, settings, claim: str, expected: list[str]) -> Finding:
-    part = cells[cells["name"].isin(settings) & (cells["strategy"] == "tuned") & cells["kind"].isin(METHODS)]
-    wide = part.pivot_table(index=["name", "budget"], columns="kind", values="error").dropna(axis=1, how="all")
+def order_finding(frame: pd.DataFrame, settings, claim: str, expected: list[str]) -> Finding:
+    """Ranks of means over the repetitions that all methods have; a method with a few only is left out."""
+    part = frame[frame["name"].isin(settings) & (frame["strategy"] == "tuned") & frame["kind"].isin(METHODS)]
+    n_seeds = part.groupby("kind")["seed"].nunique()
+    cells = means(paired(part, n_seeds.index[n_seeds >= min(ENOUGH, n_seeds.max())]))
+    wide = cells.pivot_table(index=["name", "budget"], columns="kind", values="error")
     ranks = wide.rank(axis=1).mean().sort_values()
     ours = ", ".join(f"{kind} {rank:.2f}" for kind, rank in ranks.items()) + f" (mean rank over {len(wide)} cells)"
     present = [kind for kind in expected if kind in ranks.index]
@@ -117,7 +131,8 @@ def mean_ranks(part: pd.DataFrame) -> dict[str, float]:
     return wide.rank(axis=1).mean().to_dict()
 
 
-def readings_finding(cells: pd.DataFrame) -> Finding:
+def readings_finding(frame: pd.DataFrame) -> Finding:
+    cells = means(paired(frame, ["STS", "STS paper"]))
     part = cells[cells["strategy"].isin(["xi 1", "tuned"])]
     wide = part.pivot_table(index=["name", "budget", "strategy"], columns="kind", values="error")
     wide = wide[["STS", "STS paper"]].dropna()
@@ -128,8 +143,9 @@ def readings_finding(cells: pd.DataFrame) -> Finding:
     return Finding(claim, f"{ours}; ours at most the printed one in {better:.0%} of {len(wide)} cells", "measured")
 
 
-def limits_finding(cells: pd.DataFrame) -> Finding:
-    part = cells[(cells["strategy"] == "tuned") & cells["kind"].isin(["STS", "STS features"])]
+def limits_finding(frame: pd.DataFrame) -> Finding:
+    cells = means(paired(frame, ["STS", "STS features"]))
+    part = cells[cells["strategy"] == "tuned"]
     wide = part.pivot_table(index=["name", "budget"], columns="kind", values="error").dropna()
     better = (wide["STS features"] <= wide["STS"]).mean()
     means_ = f"depth {wide['STS'].mean():.4f}, distinct features {wide['STS features'].mean():.4f}"
@@ -138,10 +154,10 @@ def limits_finding(cells: pd.DataFrame) -> Finding:
 
 
 def findings(frame: pd.DataFrame, cells: pd.DataFrame) -> list[Finding]:
-    simulated = cells[cells["name"].isin(SETTINGS)]
+    simulated = frame[frame["name"].isin(SETTINGS)]
     found = []
     if len(simulated):
-        found.append(tuning_finding(simulated))
+        found.append(tuning_finding(cells[cells["name"].isin(SETTINGS)]))
         claims = {
             "A and B: AUC best, then pFI, then STS, then FS": (("A", "B"), ["AUC", "pFI", "STS", "FS"]),
             "C and D: STS best, pFI second, AUC last": (("C", "D"), ["STS", "pFI", "AUC"]),
