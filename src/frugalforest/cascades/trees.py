@@ -82,7 +82,7 @@ def _reading_numbers(part: Ensemble) -> Forest:
     A category that its rows did not have was missing to it, and goes where missing values go.
     """
     forest = part.forest
-    at = np.flatnonzero(forest.category_set >= 0)
+    at = np.flatnonzero((forest.category_set >= 0) & (forest.feature >= 0))
     if len(at) == 0:
         return forest
     own_number = {i: _own_numbers(categories) for i, categories in part.encoder.categories.items()}

@@ -22,6 +22,9 @@ def check_stage(stage: Stage) -> None:
             _require(isinstance(model, FrugalClassifierMixin), "a stage with a model that is none")
             _require(model.n_features_in_ == len(panel), "a stage whose models read other features")
             _require(np.isin(model.classes_, np.arange(len(stage.offset))).all(), "a stage with other classes")
+    _require(
+        stage.trees is None or np.isfinite(stage.trees.values).all(), "a stage whose trees cannot be read together"
+    )
 
 
 def check_cascade(cascade: Cascade) -> None:
