@@ -6,6 +6,7 @@ from pathlib import Path
 
 from benchmarks.quality.__main__ import RESULTS
 from benchmarks.quality.__main__ import VERSION as QUALITY_VERSION
+from benchmarks.quality.report import complete
 from benchmarks.quality.report import curves as quality_curves
 
 from studies.findings import findings_table
@@ -47,7 +48,7 @@ def which_method() -> str:
     rows = ResultStore(RESULTS, QUALITY_VERSION).rows()
     if not rows:
         return "No rows yet."
-    frame = quality_curves(rows)
+    frame = complete(quality_curves(rows))
     return advice(frame, areas(frame))
 
 
