@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import sys
 
 import pytest
@@ -160,7 +161,15 @@ def test_ctrl_c_in_a_terminal_keeps_the_run(forest, place):
     first, second, *_ = play(forest).acquired
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     arguments = ["-c", "from frugalforest.cli import main; main()", "acquire", forest, "--run", "run.json"]
-    terminal = pexpect.spawn(sys.executable, arguments, cwd=str(place), env=environment, encoding="utf-8", timeout=60)
+    terminal = pexpect.spawn(
+        sys.executable,
+        arguments,
+        cwd=str(place),
+        env=environment,
+        encoding="utf-8",
+        timeout=60,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # tests in the background are deaf to Ctrl-C
+    )
     terminal.expect(rf"{first} \([\d.]+\): ")
     terminal.sendline(str(value_of(first)))
     terminal.expect(rf"{second} \([\d.]+\): ")
