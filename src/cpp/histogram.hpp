@@ -82,6 +82,9 @@ struct BinSet {
     uint64_t words[4] = {0, 0, 0, 0};
     void clear() { words[0] = words[1] = words[2] = words[3] = 0; }
     void insert(uint8_t bin) { words[bin >> 6] |= uint64_t{1} << (bin & 63); }
+    void insert(const BinSet& others) {
+        for (int w = 0; w < 4; ++w) words[w] |= others.words[w];
+    }
     size_t size() const {
         size_t n = 0;
         for (uint64_t word : words) n += static_cast<size_t>(__builtin_popcountll(word));
@@ -95,6 +98,20 @@ struct BinSet {
             for (uint64_t bits = words[w]; bits; bits &= bits - 1)
                 visit(static_cast<uint8_t>(64 * w + __builtin_ctzll(bits)));
     }
+};
+
+// A set of features, one for each node: up to 64 features need no memory of their own.
+class FeatureSet {
+  public:
+    explicit FeatureSet(size_t n_features) : more_(n_features > 64 ? (n_features - 1) / 64 : 0, 0) {}
+    bool has(uint32_t f) const { return (word(f) >> (f & 63)) & 1; }
+    void insert(uint32_t f) { (f < 64 ? first_ : more_[f / 64 - 1]) |= uint64_t{1} << (f & 63); }
+
+  private:
+    uint64_t word(uint32_t f) const { return f < 64 ? first_ : more_[f / 64 - 1]; }
+
+    uint64_t first_ = 0;
+    std::vector<uint64_t> more_;
 };
 
 template <class Impurity, class Accumulator, int K = 0>
@@ -123,8 +140,7 @@ class HistogramGrower {
           scratch_(256 * width_, Number{0}),
           node_bins_(width_),
           raw_(static_cast<size_t>(k_)),
-          left_(width_),
-          words_((data.n_features + 63) / 64) {}
+          left_(width_) {}
 
     // The tree is this grower's, until the next one is grown.
     const Tree& grow(uint64_t seed, const std::vector<uint16_t>& draws) {
@@ -144,11 +160,9 @@ class HistogramGrower {
         uint32_t parent;
         bool is_right, is_local;
         uint32_t begin, end, depth;
-        std::vector<uint64_t> constant;  // bit f: the feature has one value here
+        FeatureSet constant;  // features that have one value here
         Histogram histogram;
     };
-
-    bool is_constant(const Pending& node, uint32_t f) const { return (node.constant[f >> 6] >> (f & 63)) & 1; }
 
     void start_tree(uint64_t seed, const std::vector<uint16_t>& draws) {
         seed_ = seed;
@@ -161,7 +175,7 @@ class HistogramGrower {
         spare_.resize(items_.size());
         pending_.clear();
         pending_.push_back({kNoParent, false, false, 0, static_cast<uint32_t>(items_.size()), 0,
-                            std::vector<uint64_t>(words_, 0), nullptr});
+                            FeatureSet(data_.n_features), nullptr});
     }
 
     // ------------------------------------------------------------ rows
@@ -198,11 +212,23 @@ class HistogramGrower {
     }
 
     void count_node(const Pending& node) {
+        if constexpr (kTwoCounts) return count_two(node);
         std::fill(node_bins_.begin(), node_bins_.end(), Number{0});
         for (uint32_t i = node.begin; i < node.end; ++i) accumulator_.add(node_bins_.data(), items_[i], global_row(items_[i]));
         for (size_t c = 0; c < raw_.size(); ++c) raw_[c] = static_cast<double>(node_bins_[c]);
         size_ = static_cast<double>(accumulator_.size(node_bins_.data()));
     }
+
+    // Both counts in one word, so that they stay in a register.
+    void count_two(const Pending& node) {
+        uint64_t both = 0;
+        for (uint32_t i = node.begin; i < node.end; ++i) both += pair_of(items_[i]);
+        raw_[0] = static_cast<double>(static_cast<uint32_t>(both));
+        raw_[1] = static_cast<double>(both >> 32);
+        size_ = raw_[0] + raw_[1];
+    }
+
+    static uint64_t pair_of(const Item& item) { return uint64_t{item.draws} << (32 * item.label); }
 
     bool is_leaf(const Pending& node) const {
         if (node.depth >= params_.max_depth || size_ < params_.min_samples_split) return true;
@@ -231,7 +257,7 @@ class HistogramGrower {
             search_sampled(choice, node);
         else
             for (uint32_t f = 0; f < data_.n_features; ++f)
-                if (!is_constant(node, f) && prices_.allows(f)) search_feature(choice, node, f);
+                if (!node.constant.has(f) && prices_.allows(f)) search_feature(choice, node, f);
         const Split* best = choice.result();
         if (!best) return false;
         apply(node, number, *best);
@@ -263,7 +289,7 @@ class HistogramGrower {
 
     void count_all(const Pending& node, std::vector<Number>& histogram) const {
         for (uint32_t f = 0; f < data_.n_features; ++f)
-            if (!is_constant(node, f)) count_feature(node, f, histogram.data() + f * 256 * width_);
+            if (!node.constant.has(f)) count_feature(node, f, histogram.data() + f * 256 * width_);
     }
 
     // Counts one feature into the scratch bins and notes which bins occur.
@@ -297,7 +323,7 @@ class HistogramGrower {
         for (uint32_t i = 0; i < m && !has_enough_features(params_, i, searched); ++i) {
             std::swap(features_[i], features_[i + stream.below(m - i)]);
             const uint32_t f = features_[i];
-            if (is_constant(node, f) || !prices_.allows(f)) continue;
+            if (node.constant.has(f) || !prices_.allows(f)) continue;
             searched += search_feature(choice, node, f);
         }
     }
@@ -311,7 +337,7 @@ class HistogramGrower {
             }
         const Number* bins = count_present(node, f);
         if (present_.has_one()) {
-            node.constant[f >> 6] |= uint64_t{1} << (f & 63);
+            node.constant.insert(f);
             return false;
         }
         Split split;
@@ -336,12 +362,21 @@ class HistogramGrower {
         const uint8_t* codes = column(f);
         uint64_t* bins = pairs_.data();
         const Item* items = items_.data();
-        BinSet present;
-        for (uint32_t i = node.begin; i < node.end; ++i) {
+        BinSet present, others;  // in turn: no row waits for what the one before it has stored
+        uint32_t i = node.begin;
+        for (; i + 1 < node.end; i += 2) {
+            const uint8_t code = codes[items[i].row], other = codes[items[i + 1].row];
+            bins[code] += pair_of(items[i]);
+            bins[other] += pair_of(items[i + 1]);
+            present.insert(code);
+            others.insert(other);
+        }
+        if (i < node.end) {
             const uint8_t code = codes[items[i].row];
-            bins[code] += uint64_t{items[i].draws} << (32 * items[i].label);
+            bins[code] += pair_of(items[i]);
             present.insert(code);
         }
+        present.insert(others);
         const bool has_missing = present.has_missing();
         sides_.resize(256, 2);
         double *first = sides_.raw.data(), *second = first + sides_.stride;
@@ -363,7 +398,7 @@ class HistogramGrower {
     bool offer_pairs(Choice& choice, Pending& node, uint32_t f, size_t n_present) {
         const size_t n = n_present - 1;  // up to the last bin is the whole node
         if (n == 0) {
-            node.constant[f >> 6] |= uint64_t{1} << (f & 63);
+            node.constant.insert(f);
             return false;
         }
         evaluate_(sides_, n, gains_.impurity(), gains_.parent_node(), params_.splitting);
@@ -482,42 +517,61 @@ class HistogramGrower {
 
     // Moves the threshold to the middle of its gap and sends absent missing values to the heavier child.
     void settle_threshold(const Pending& node, Split& split) {
-        std::fill(left_.begin(), left_.end(), Number{0});
         const uint8_t* codes = column(split.feature);
-        bool has_missing = false;
-        int last_left = -1, first_right = 256;
+        int last_left = -1, first_right = 256, largest = 0;
         for (uint32_t i = node.begin; i < node.end; ++i) {
-            const uint8_t code = codes[items_[i].row];
-            if (goes_left(split, code)) accumulator_.add(left_.data(), items_[i], global_row(items_[i]));
-            if (code == kMissing)
-                has_missing = true;
-            else if (code <= split.code)
-                last_left = std::max<int>(last_left, code);
-            else
-                first_right = std::min<int>(first_right, code);
+            const int code = codes[items_[i].row], is_low = code <= split.code;
+            // Products and no branches: nothing foretells which way a row goes.
+            last_left = std::max(last_left, (code + 1) * is_low - 1);
+            first_right = std::min(first_right, code + (256 - code) * is_low);
+            largest = std::max(largest, code);
         }
-        if (!has_missing) {
-            gains_.evaluate(left_.data());
-            split.missing_left = gains_.left_weight() > gains_.right_weight();
-        }
-        if (first_right == 256)
+        const bool has_missing = largest == kMissing;
+        if (!has_missing) split.missing_left = is_heavier_left(node, split);
+        if (first_right >= kMissing)
             split.code = static_cast<uint8_t>(data_.n_bins[split.feature] - 1);
         else if (!params_.random_thresholds)
             split.code = static_cast<uint8_t>((last_left + first_right - 1) / 2);
     }
 
-    uint32_t partition(const Pending& node, const Split& split) {
+    bool is_heavier_left(const Pending& node, const Split& split) {
         const uint8_t* codes = column(split.feature);
-        uint8_t left_table[256];
-        for (int code = 0; code < 256; ++code) left_table[code] = goes_left(split, static_cast<uint8_t>(code));
+        std::fill(left_.begin(), left_.end(), Number{0});
+        if constexpr (kTwoCounts) {
+            uint64_t both = 0;
+            for (uint32_t i = node.begin; i < node.end; ++i) both += pair_of(items_[i]) * (codes[items_[i].row] <= split.code);
+            left_[0] = static_cast<Number>(both);
+            left_[1] = static_cast<Number>(both >> 32);
+        } else {
+            for (uint32_t i = node.begin; i < node.end; ++i)
+                if (codes[items_[i].row] <= split.code) accumulator_.add(left_.data(), items_[i], global_row(items_[i]));
+        }
+        gains_.evaluate(left_.data());
+        return gains_.left_weight() > gains_.right_weight();
+    }
+
+    uint32_t partition(const Pending& node, const Split& split) {
+        if (!split.categorical) {
+            const uint8_t last = split.code;
+            const uint32_t missing_left = split.missing_left;
+            return partition_by(node, split.feature,
+                                [=](uint8_t code) { return uint32_t{code <= last} | (uint32_t{code == kMissing} & missing_left); });
+        }
+        return partition_by(node, split.feature, [&](uint8_t code) { return uint32_t{goes_left(split, code)}; });
+    }
+
+    // Rows for which is_left(code) is 1 go to the front, in their order; -> where the others begin.
+    template <class IsLeft>
+    uint32_t partition_by(const Pending& node, uint32_t f, IsLeft&& is_left) {
+        const uint8_t* codes = column(f);
         uint32_t left = node.begin, right = 0;
         for (uint32_t i = node.begin; i < node.end; ++i) {
             const Item item = items_[i];
-            const uint32_t is_left = left_table[codes[item.row]];
+            const uint32_t to_left = is_left(codes[item.row]);
             items_[left] = item;
             spare_[right] = item;
-            left += is_left;
-            right += 1 - is_left;
+            left += to_left;
+            right += 1 - to_left;
         }
         std::copy_n(spare_.begin(), right, items_.begin() + left);
         return left;
@@ -575,7 +629,6 @@ class HistogramGrower {
     std::vector<uint8_t> thresholds_;
     double size_ = 0;
     std::vector<uint32_t> features_;
-    size_t words_;
     uint8_t drawn_[96];
     int n_drawn_ = 0;
 };

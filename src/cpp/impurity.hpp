@@ -132,7 +132,7 @@ struct PolynomialSum {
 };
 
 struct GiniIndex {
-    double operator()(const double* n, int k) const {
+    FRUGAL_INLINE double operator()(const double* n, int k) const {
         double squares = 0;
         for (int c = 0; c < k; ++c) squares += n[c] * n[c];
         return finish(sum_of(n, k), squares);
