@@ -9,6 +9,13 @@ from pathlib import Path
 from typing import Any
 
 
+def folder_of(study: Path, quick: bool) -> Path:
+    """Where a study keeps its rows and its report; a quick one has a folder of its own."""
+    folder = study / "quick" if quick else study
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
 class ResultStore:
     """Rows by (task, method, seed, version); each holds named numbers. One writer at a time, any number of readers."""
 

@@ -6,11 +6,10 @@ from pathlib import Path
 
 from benchmarks.quality.__main__ import RESULTS
 from benchmarks.quality.__main__ import VERSION as QUALITY_VERSION
-from benchmarks.quality.report import complete
 from benchmarks.quality.report import curves as quality_curves
 
 from studies.findings import findings_table
-from studies.grand.report import advice, areas
+from studies.grand.report import advice, areas, finished
 from studies.jagdhuber import report as jagdhuber
 from studies.kusner2014 import report as kusner
 from studies.nan2015 import report as nan
@@ -48,7 +47,7 @@ def which_method() -> str:
     rows = ResultStore(RESULTS, QUALITY_VERSION).rows()
     if not rows:
         return "No rows yet."
-    frame = complete(quality_curves(rows))
+    frame = finished(quality_curves(rows))
     return advice(frame, areas(frame))
 
 

@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 from benchmarks.quality.data import load_task as load_quality_task
+from studies.grand import run as grand
 from studies.jagdhuber import run as jagdhuber
 from studies.jagdhuber.tasks import load_task as load_jagdhuber_task
 from studies.kusner2014 import run as kusner
 from studies.kusner2014.tasks import load_task as load_kusner_task
 from studies.nan2015 import forests, max_costs, tasks
+from studies.nan2015 import run as nan2015
 from studies.progress import Countdown
 from studies.store import ResultStore
 from studies.thomas import run as thomas
@@ -93,3 +95,30 @@ def test_countdown_says_what_is_left(capsys):
     countdown = Countdown(2)
     countdown.done("first")
     assert "first: 1 of 2, 0 seconds left" in capsys.readouterr().out
+
+
+def test_countdown_does_not_count_what_is_skipped(capsys):
+    countdown = Countdown(3)
+    countdown.skip()
+    countdown.done("first")
+    assert "first: 1 of 2" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("study", "missing", "name"),
+    [
+        (nan2015, "covertype", "covertype"),
+        (jagdhuber, "wdbc", "wdbc"),
+        (thomas, "spambase", "spam"),
+        (kusner, "spambase", "spambase"),
+        (grand, "pima", "pima"),
+    ],
+    ids=["nan2015", "jagdhuber", "thomas", "kusner2014", "grand"],
+)
+def test_a_missing_data_set_is_named_in_the_report(study, missing, name, tmp_path):
+    path = getattr(study, "RESULTS", study.HERE / "results.sqlite")
+    rows = [row for row in ResultStore(path, study.VERSION).rows() if missing not in row["task"]]
+    study.write_report(rows, tmp_path)
+    head = (tmp_path / "report.md").read_text().split("##")[0]
+    not_run = head[head.lower().index("not run") :].splitlines()[0]
+    assert name in not_run

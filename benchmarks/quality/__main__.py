@@ -22,11 +22,10 @@ from studies.store import ResultStore
 
 from benchmarks.quality.data import SOURCES, Task, load_task
 from benchmarks.quality.methods import METHODS, ByBudget
-from benchmarks.quality.report import write_report
+from benchmarks.quality.report import WAYS, write_report
 
 RESULTS = Path(__file__).parent.parent / "results" / "quality.sqlite"
 VERSION = "2"
-WAYS = {"label": ", on demand", "confidence": ", until sure"}  # to read the same models
 
 
 def measure(task: Task, method: str, fit: Callable[[Task, int], dict[str, ByBudget]], seed: int) -> list[tuple]:
@@ -67,8 +66,10 @@ def main() -> None:
         for name in args.data:
             task = load_task(name, seed)
             for method in args.methods:
-                if not is_done(store, name, method, seed):
-                    store.add(measure(task, method, METHODS[method], seed))
+                if is_done(store, name, method, seed):
+                    countdown.skip()
+                    continue
+                store.add(measure(task, method, METHODS[method], seed))
                 countdown.done(f"{name}, {method}, seed {seed}")
     write_report(store.rows())
 

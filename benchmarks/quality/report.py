@@ -9,8 +9,10 @@ import pandas as pd
 from scipy.stats import t as student_t
 
 from benchmarks.quality.data import SOURCES
+from benchmarks.quality.methods import METHODS
 
 ROOT = Path(__file__).parents[2]
+WAYS = {"label": ", on demand", "confidence": ", until sure"}  # to read the same models
 OURS = ("cascade", "boosting", "PrunedForest", "PenalizedForest")
 COLOURS = {
     "cascade": "#0072b2",
@@ -59,6 +61,18 @@ def _weights(levels) -> np.ndarray:
     weights[:-1] += steps / 2
     weights[1:] += steps / 2
     return weights / weights.sum()
+
+
+def base_name(method: str) -> str:
+    """A method, however its models are read."""
+    for way in WAYS.values():
+        method = method.removesuffix(way)
+    return method
+
+
+def of_benchmark(rows: list[dict]) -> list[dict]:
+    """Rows of the methods of this benchmark; the study over everything keeps those of others in the same place."""
+    return [row for row in rows if base_name(row["method"]) in METHODS]
 
 
 def complete(frame: pd.DataFrame) -> pd.DataFrame:
@@ -199,7 +213,7 @@ def draw(frame: pd.DataFrame, path: Path) -> None:
 
 
 def write_report(rows: list[dict]) -> None:
-    frame = complete(curves(rows))
+    frame = complete(curves(of_benchmark(rows)))
     if len(frame) == 0:
         print("No data set has been run with every method yet.")
         return

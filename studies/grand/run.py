@@ -17,7 +17,7 @@ from benchmarks.quality.data import SOURCES, load_task
 from studies.grand.methods import ALL, suits
 from studies.grand.report import write_report
 from studies.progress import Countdown
-from studies.store import ResultStore
+from studies.store import ResultStore, folder_of
 
 HERE = Path(__file__).parent
 QUICK = ("spambase", "heart", "hepatitis", "pima", "bupa")
@@ -33,8 +33,10 @@ def run(store: ResultStore, names: list[str], methods: list[str], seeds: range) 
                 print(f"{name}: skipped, {error}", flush=True)
                 continue
             for method in methods:
-                if suits(method, task) and not is_done(store, name, method, seed):
-                    store.add(measure(task, method, ALL[method], seed))
+                if is_done(store, name, method, seed) or not suits(method, task):
+                    countdown.skip()
+                    continue
+                store.add(measure(task, method, ALL[method], seed))
                 countdown.done(f"{name}, {method}, seed {seed}")
 
 
@@ -47,8 +49,7 @@ def main() -> None:
     parser.add_argument("--report", action="store_true", help="only write the report")
     args = parser.parse_args()
     warnings.filterwarnings("ignore", message=".*valid feature names.*|.*the panel is empty.*")
-    folder = HERE / "quick" if args.quick else HERE
-    folder.mkdir(exist_ok=True)
+    folder = folder_of(HERE, args.quick)
     store = ResultStore(folder / "results.sqlite" if args.quick else RESULTS, VERSION)
     if not args.report:
         names = [name for name in args.data if not args.quick or name in QUICK]

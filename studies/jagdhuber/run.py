@@ -20,7 +20,7 @@ import numpy as np
 from studies.jagdhuber.report import write_report
 from studies.jagdhuber.tasks import REAL, SETTINGS, Task, load_task
 from studies.progress import Countdown
-from studies.store import ResultStore
+from studies.store import ResultStore, folder_of
 
 import frugalforest as ff
 from frugalforest.selection import AUCSelector, ForwardSelector, PermutationSelector, ShallowTreeSelector
@@ -104,9 +104,12 @@ def run(store: ResultStore, tasks, methods, repetitions: range, n_jobs: int, n_t
                 continue
             judge = Judge(task, seed, n_jobs, n_trees)
             for method in methods:
-                selector = selectors(task.costs, seed, n_jobs, n_trees)[method]
                 budgets = open_budgets(store, task, method, seed, largest)
-                for rows in run_method(task, method, selector, judge, seed, budgets) if budgets else ():
+                if not budgets:
+                    countdown.skip()
+                    continue
+                selector = selectors(task.costs, seed, n_jobs, n_trees)[method]
+                for rows in run_method(task, method, selector, judge, seed, budgets):
                     store.add(rows)
                 countdown.done(f"{name} {method} repetition {seed}")
 
@@ -131,12 +134,13 @@ def main() -> None:
     parser.add_argument("--report", action="store_true", help="only write the report")
     args = parser.parse_args()
     warnings.filterwarnings("ignore", message=".*the panel is empty.*")
-    store = ResultStore(HERE / ("quick.sqlite" if args.quick else "results.sqlite"), VERSION)
+    folder = folder_of(HERE, args.quick)
+    store = ResultStore(folder / "results.sqlite", VERSION)
     if not args.report:
         methods = [m for m in args.methods if not (args.quick and m == "FS")]
         repetitions = range(args.first, args.first + (3 if args.quick else args.repetitions))
         run(store, args.tasks, methods, repetitions, args.jobs, 100 if args.quick else 1000, args.largest)
-    write_report(store.rows(), HERE / ("quick" if args.quick else "."))
+    write_report(store.rows(), folder)
 
 
 if __name__ == "__main__":

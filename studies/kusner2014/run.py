@@ -23,7 +23,7 @@ from sklearn.exceptions import ConvergenceWarning
 from studies.kusner2014.report import write_report
 from studies.kusner2014.tasks import TASKS, Part, Task, load_task
 from studies.progress import Countdown
-from studies.store import ResultStore
+from studies.store import ResultStore, folder_of
 
 import frugalforest as ff
 
@@ -173,8 +173,10 @@ def run(store: ResultStore, names: list[str], methods: list[str], seeds: range) 
                 print(f"{name}: skipped, {error}", flush=True)
                 break
             for method in methods:
-                if not store.has(f"{name} {task.budgets[-1]:g}", method, seed):
-                    store.add(run_method(task, method, seed))
+                if store.has(f"{name} {task.budgets[-1]:g}", method, seed):
+                    countdown.skip()
+                    continue
+                store.add(run_method(task, method, seed))
                 countdown.done(f"{name}, {method}, seed {seed}")
 
 
@@ -199,13 +201,14 @@ def main() -> None:
     args = parser.parse_args()
     warnings.filterwarnings("ignore", message="no (tree|setting) fits a budget")
     warnings.filterwarnings("ignore", category=ConvergenceWarning)
-    store = ResultStore(HERE / ("quick.sqlite" if args.quick else "results.sqlite"), VERSION)
+    folder = folder_of(HERE, args.quick)
+    store = ResultStore(folder / "results.sqlite", VERSION)
     names = [n for n in args.tasks if not args.quick or n in ("spambase", "miniboone")]
     if not args.report:
         run(store, names, args.methods, range(1 if args.quick else args.seeds))
         if not args.without_times:
             run_races(store, names)
-    write_report(store.rows(), HERE / ("quick" if args.quick else "."))
+    write_report(store.rows(), folder)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from studies.nan2015 import forests, max_costs, variants
 from studies.nan2015.report import write_report
 from studies.nan2015.tasks import SIZES, UCI, load_complete, load_task
 from studies.progress import Countdown
-from studies.store import ResultStore
+from studies.store import ResultStore, folder_of
 
 HERE = Path(__file__).parent
 VERSION = "1"
@@ -79,8 +79,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="2 seeds, without the images, in a folder of its own")
     parser.add_argument("--report", action="store_true", help="only write the report")
     args = parser.parse_args()
-    folder = HERE / "quick" if args.quick else HERE
-    folder.mkdir(exist_ok=True)
+    folder = folder_of(HERE, args.quick)
     store = ResultStore(folder / "results.sqlite", VERSION)
     seeds = range(2 if args.quick else args.seeds)
     names = [name for name in args.tasks if not (args.quick and name == "cifar")]

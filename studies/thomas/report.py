@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 NAMES = {"pima": "diabetes (pima)", "spambase": "spam", "mfeat_pix": "digits (mfeat-pix)"}
+GROUPED = {"cifar10_kmeans400": "images, 4 quadrants", "covtype": "covertype, 12 measurements"}
 COLOURS = {"FFS": "#0b6e4f", "RFS": "#c44e52", "FFS + CT": "#4c72b0", "FFS + CT, printed": "#999999"}
 N_TREES = 100
 NOT_RUN = "Not run yet."
@@ -76,35 +77,45 @@ def verdict(change: tuple[float, float] | None, lost: float) -> str:
     return "within error" if mean + 2 * error >= -lost else "not confirmed"
 
 
+def present(rows: pd.DataFrame | None, names: dict[str, str]) -> dict[str, str]:
+    """The data sets that were measured, with their names; a set that could not be had is none of them."""
+    measured = set() if rows is None else set(rows["data"])
+    return {data: name for data, name in names.items() if data in measured}
+
+
 def claims_table(rows: pd.DataFrame) -> str:
     lines = [
         "| data | paper: cost | accuracy | ours, method | accuracy (points) | verdict |",
         "|---|---|---|---|---|---|",
     ]
     for data, methods, sizes, reduction, lost in CLAIMS:
+        claim = f"{NAMES[data]} | -{100 * reduction:.3g} % | -{100 * lost:.1f}"
+        if data not in present(rows, NAMES):
+            lines.append(f"| {claim} | {' and '.join(methods)} | {NOT_RUN} | - |")
+            continue
         for method in methods:
             for trees in sizes:
                 paths = Paths(rows, data, method, trees=trees)
                 change = paths.change_at(reduction)
                 shown = points(change) if change else f"at most -{100 * paths.reductions.max():.1f} % cost"
-                claim = f"{NAMES[data]} | -{100 * reduction:.3g} % | -{100 * lost:.1f}"
                 lines.append(f"| {claim} | {method}, {trees} trees | {shown} | {verdict(change, lost)} |")
     return "\n".join(lines)
 
 
 def complementary_claim(rows: pd.DataFrame) -> str:
     """The line of the table about complementary training."""
-    found = {name: difference(Paths(rows, data, "FFS + CT"), Paths(rows, data, "FFS")) for data, name in NAMES.items()}
+    names = present(rows, NAMES)
+    found = {name: difference(Paths(rows, data, "FFS + CT"), Paths(rows, data, "FFS")) for data, name in names.items()}
     shown = ", ".join(f"{name} {points(change)}" for name, change in found.items())
     n_better = sum(mean > 0 for mean, _ in found.values())
-    verdict_ = "confirmed" if n_better == 2 else f"better on {n_better} of 3"
+    verdict_ = "confirmed" if n_better == 2 else f"better on {n_better} of {len(found)}"
     return f"| all three | equal | CT better on two of three | FFS + CT - FFS, 100 trees | {shown} | {verdict_} |"
 
 
 def scene_claim(groups: pd.DataFrame | None) -> str:
     """The line about Scene-15, on images with four groups in its place."""
     claim = "images, 4 quadrants, for Scene-15 | -48.5 % | -0.1"
-    if groups is None:
+    if "cifar10_kmeans400" not in present(groups, GROUPED):
         return f"| {claim} | FFS | {NOT_RUN} | - |"
     change = Paths(groups, "cifar10_kmeans400", "FFS").change_at(0.485)
     return f"| {claim} | FFS, 100 trees | {points(change)} | {verdict(change, 0.0012)}, on other data |"
@@ -124,7 +135,7 @@ def complementary_table(rows: pd.DataFrame) -> str:
         "| data | rule | CT - FFS | CT in print - FFS | CT - CT in print | no penalty: FFS | CT | in print |",
         "|---|---|---|---|---|---|---|---|",
     ]
-    for data, name in NAMES.items():
+    for data, name in present(rows, NAMES).items():
         for rule in ("paper", "leaf"):
             plain, meant, printed = (
                 Paths(rows, data, method, rule) for method in ("FFS", "FFS + CT", "FFS + CT, printed")
@@ -182,7 +193,9 @@ def draw_curves(rows: pd.DataFrame, data_sets: dict[str, str], methods: tuple[st
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(1, len(data_sets), figsize=(4.2 * len(data_sets), 3.6), layout="constrained")
+    size = (4.2 * len(data_sets), 3.6)
+    figure, grid = pyplot.subplots(1, len(data_sets), figsize=size, layout="constrained", squeeze=False)
+    axes = grid[0]
     for ax, (data, name) in zip(axes, data_sets.items(), strict=True):
         for method in methods:
             for rule, style in (("paper", "-"), ("leaf", ":")):
@@ -208,7 +221,7 @@ def rows_of(part: str, rows: list[dict]) -> pd.DataFrame | None:
 
 def grouped_sections(groups: pd.DataFrame | None, folder: Path) -> dict[str, str]:
     """Curves of the data sets with groups, and their picture."""
-    names = {"cifar10_kmeans400": "images, 4 quadrants", "covtype": "covertype, 12 measurements"}
+    names = present(groups, GROUPED)
     if groups is None:
         return {"groups": NOT_RUN}
     draw_curves(groups, names, ("FFS", "RFS"), folder / "groups.png")
@@ -222,15 +235,19 @@ def write_report(rows: list[dict], folder: Path) -> None:
     if curves is None:
         raise ValueError("no curves yet: run the part 'curves' first")
     paper_methods = ("FFS", "RFS", "FFS + CT")
-    draw_curves(curves, NAMES, (*paper_methods, "FFS + CT, printed"), folder / "curves.png")
-    seeds = {name: min(Paths(curves, data, m).n_seeds for m in paper_methods) for data, name in NAMES.items()}
+    names = present(curves, NAMES)
+    draw_curves(curves, names, (*paper_methods, "FFS + CT, printed"), folder / "curves.png")
+    seeds = {name: min(Paths(curves, data, m).n_seeds for m in paper_methods) for data, name in names.items()}
+    missing = [name for data, name in NAMES.items() if data not in names]
+    missing += [name for data, name in GROUPED.items() if data not in present(rows_of("groups", rows), GROUPED)]
     parts = {
         "seeds": ", ".join(f"{name} {n}" for name, n in seeds.items()),
+        "missing": f"Not run: {', '.join(missing)}." if missing else "Nothing was skipped.",
         "claims": "\n".join([claims_table(curves), complementary_claim(curves), scene_claim(rows_of("groups", rows))]),
         "complementary": complementary_table(curves),
         "rounds": NOT_RUN if rounds is None else rounds_table(rounds),
         "budgets": NOT_RUN if budgets is None else budgets_table(budgets),
-        **{f"curve_{data}": curve_table(curves, data, paper_methods) for data in NAMES},
+        **{f"curve_{data}": curve_table(curves, data, paper_methods) if data in names else NOT_RUN for data in NAMES},
         **grouped_sections(rows_of("groups", rows), folder),
     }
     text = (Path(__file__).parent / "report.template.md").read_text().format(**parts)

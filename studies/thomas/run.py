@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 from studies.progress import Countdown
-from studies.store import ResultStore
+from studies.store import ResultStore, folder_of
 from studies.thomas.report import write_report
 
 import frugalforest as ff
@@ -204,7 +204,12 @@ def run(store: ResultStore, part: str, n_seeds: int, n_jobs: int) -> None:
     todo = [t for t in tasks(n_seeds) if not store.has(f"{part} {t['data']}", settings(t), t["seed"])]
     countdown = Countdown(len(todo))
     for task in todo:
-        numbers = {"settings": task, "measured": do(task, n_jobs)}
+        try:
+            numbers = {"settings": task, "measured": do(task, n_jobs)}
+        except FileNotFoundError as error:
+            print(f"{part} {task['data']}: skipped, {error}", flush=True)
+            countdown.skip()
+            continue
         store.add([(f"{part} {task['data']}", settings(task), task["seed"], numbers)])
         countdown.done(f"{part} {task['data']}, {settings(task)}, repetition {task['seed']}")
 
@@ -217,8 +222,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="2 repetitions, in a folder of its own")
     parser.add_argument("--report", action="store_true", help="only write the report")
     args = parser.parse_args()
-    folder = HERE / "quick" if args.quick else HERE
-    folder.mkdir(exist_ok=True)
+    folder = folder_of(HERE, args.quick)
     store = ResultStore(folder / "results.sqlite", VERSION)
     for part in () if args.report else args.parts:
         run(store, part, 2 if args.quick else args.seeds, args.jobs)
