@@ -42,7 +42,7 @@ def boosting(task: Task, seed: int) -> dict[str, ByBudget]:
     for stop in ("all", "label", "confidence"):
         model = ff.FrugalBoostingClassifier(
             stop=stop,
-            max_leaf_nodes=peers.leaves_for(len(task.y))[0],
+            max_leaf_nodes="auto",
             feature_costs=task.costs,
             random_state=seed,
             n_jobs=1,
@@ -56,7 +56,7 @@ def boosting_averaged(task: Task, seed: int) -> dict[str, ByBudget]:
     model = ff.FrugalBoostingClassifier(
         stop="confidence",
         n_folds=peers.N_FOLDS,
-        max_leaf_nodes=peers.leaves_for(len(task.y))[0],
+        max_leaf_nodes="auto",
         feature_costs=task.costs,
         random_state=seed,
         n_jobs=1,

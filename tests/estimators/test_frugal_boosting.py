@@ -525,6 +525,16 @@ def test_progress_is_shown_when_asked_for(capsys):
     assert "FrugalBoostingClassifier, tradeoff=0.01" in capsys.readouterr().err
 
 
+def test_many_rows_get_many_leaves():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4000, 3))
+    y = (np.sin(9 * X[:, 0]) + np.sin(9 * X[:, 1]) + rng.normal(size=4000) > 0).astype(int)
+    for n_rows, n_leaves in ((2000, 31), (4000, 40)):
+        model = ff.FrugalBoostingClassifier(n_estimators=1, max_leaf_nodes="auto", min_samples_leaf=1)
+        model.fit(X[:n_rows], y[:n_rows])
+        assert model.ensemble_.forest.n_leaves == n_leaves
+
+
 # ---- bad input
 
 BAD = {
@@ -532,7 +542,7 @@ BAD = {
     "tradeoff": ([-1, np.inf, "much", True], "finite number of at least 0 or None"),
     "n_estimators": ([0, 2.5, None], "whole number of at least 1"),
     "learning_rate": ([0, -1, None, "fast"], "expected a (finite )?number"),
-    "max_leaf_nodes": ([1, 2.5, None], "whole number of at least 2"),
+    "max_leaf_nodes": ([1, 2.5, None, "many"], "whole number of at least 2"),
     "max_depth": ([0, 1.5], "whole number of at least 1 or None"),
     "min_samples_leaf": ([0, None], "whole number of at least 1"),
     "l2": ([-1, None], "finite number of at least 0"),

@@ -148,7 +148,7 @@ METHODS = {
         Method(
             "boosting",
             "gradient boosting in which each row pays for what it reads",
-            _estimator("FrugalBoostingClassifier", stop="confidence", n_estimators=300),
+            _estimator("FrugalBoostingClassifier", stop="confidence", n_estimators=300, max_leaf_nodes="auto"),
         ),
         Method(
             "cascade",

@@ -21,7 +21,7 @@ from frugalforest.evaluation import CostCurve
 METHODS: dict[str, BaseEstimator] = {
     "budget-forest": BudgetForestClassifier(price_power=[1.0, 0.0], stop="label"),
     "penalized-forest": PenalizedForestClassifier("auto", stop="label"),
-    "boosting": FrugalBoostingClassifier(stop="confidence"),
+    "boosting": FrugalBoostingClassifier(stop="confidence", max_leaf_nodes="auto"),
     "cascade": FrugalCascadeClassifier(stop="label"),
     "pruned-forest": PrunedForestClassifier(stop="label"),
 }

@@ -55,8 +55,9 @@ class FrugalBoostingClassifier(ChoosingBoosterBase):
         Rounds, at most: one tree each for two classes, else one per class.
     learning_rate : float, default=0.1
         What the values of leaves are multiplied by.
-    max_leaf_nodes : int, default=31
-        Leaves of a tree, at most.
+    max_leaf_nodes : int or "auto", default=31
+        Leaves of a tree, at most. "auto": one for every 100 rows, from 31 to 255, which is better with many rows; see
+        docs/boosting.md.
     max_depth : int, default=None
         Depth of a tree, at most; None: no limit.
     min_samples_leaf : int, default=20
@@ -159,7 +160,7 @@ class FrugalBoostingClassifier(ChoosingBoosterBase):
         feature_costs: Any = None,
         n_estimators: int = 300,
         learning_rate: float = 0.1,
-        max_leaf_nodes: int = 31,
+        max_leaf_nodes: int | Literal["auto"] = 31,
         max_depth: int | None = None,
         min_samples_leaf: int = 20,
         l2: float = 0.0,
@@ -269,7 +270,12 @@ class FrugalBoostingClassifier(ChoosingBoosterBase):
         self._check_common()
         check_number(self.budget, "budget", 0, or_none=True)
         check_number(self.tradeoff, "tradeoff", 0, or_none=True)
-        check_whole_number(self.max_leaf_nodes, "max_leaf_nodes", 2)
+        if isinstance(self.max_leaf_nodes, str) and self.max_leaf_nodes != "auto":
+            raise ValueError(
+                f'max_leaf_nodes is {self.max_leaf_nodes!r}; expected a whole number of at least 2, or "auto".'
+            )
+        if self.max_leaf_nodes != "auto":
+            check_whole_number(self.max_leaf_nodes, "max_leaf_nodes", 2)
         check_number(self.l2, "l2", 0)
         for name in ("subsample", "colsample"):
             check_number(getattr(self, name), name, 0, at_most=1)
@@ -292,7 +298,7 @@ class FrugalBoostingClassifier(ChoosingBoosterBase):
     def _options(self, problem: Problem) -> BoostOptions:
         return BoostOptions(
             learning_rate=float(self.learning_rate),
-            max_leaves=self.max_leaf_nodes,
+            max_leaves=leaves_for(len(problem.rows)) if self.max_leaf_nodes == "auto" else self.max_leaf_nodes,
             max_depth=self.max_depth,
             min_samples_leaf=self.min_samples_leaf,
             l2=float(self.l2),
@@ -428,3 +434,8 @@ class FrugalBoostingClassifier(ChoosingBoosterBase):
             audience.loss_weights,
             self._n_threads(),
         )
+
+
+def leaves_for(n_rows: int) -> int:
+    """Leaves of a tree that so many rows are worth."""
+    return min(255, max(31, n_rows // 100))
