@@ -169,6 +169,21 @@ def test_any_number_of_features_side_by_side(n_features):
             compare(Problem(BinnedData(codes, bins), labels, n_classes, growth, costs))
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("n_features", [2, 63, 64, 65, 130])
+def test_small_forests_of_any_number_of_features(n_features, n_classes):
+    # Features become constant below others, on both sides of a word of bits; some values are missing in the second half.
+    rng = np.random.default_rng(n_features)
+    n_bins = rng.choice([1, 2, 3, 40, 255], n_features)
+    codes = rng.integers(0, n_bins[:, None], (n_features, 60)).astype(np.uint8)
+    codes[n_features // 2 :][rng.random((n_features - n_features // 2, 60)) < 0.05] = MISSING
+    bins = make_bins(n_bins.tolist(), [False] * n_features, rng)
+    growth = Growth(Gini(), splitting="expected", objective="penalized", max_features=max(1, int(n_features**0.5)))
+    labels = rng.integers(0, n_classes, 60)
+    for seed in range(3):
+        compare(Problem(BinnedData(codes, bins), labels, n_classes, growth, FeatureCosts.unit(n_features), seed))
+
+
 @pytest.mark.parametrize("n_rows", [1023, 1024, 1025, 1100])
 def test_about_a_thousand_rows(n_rows):
     fixed = NO_LIMITS | {"splitting": "minimax", "objective": "risk", "charge": "always", "min_samples_leaf": 1}
