@@ -172,7 +172,7 @@ def test_any_number_of_features_side_by_side(n_features):
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("n_features", [2, 63, 64, 65, 130])
 def test_small_forests_of_any_number_of_features(n_features, n_classes):
-    # Features become constant below others, on both sides of a word of bits; some values are missing in the second half.
+    # Features become constant below others, on both sides of a word of bits; in the second half values are missing.
     rng = np.random.default_rng(n_features)
     n_bins = rng.choice([1, 2, 3, 40, 255], n_features)
     codes = rng.integers(0, n_bins[:, None], (n_features, 60)).astype(np.uint8)
