@@ -125,9 +125,15 @@ def search_trees(
 
 
 def search_forward(
-    error_of: Callable[[set[int]], float], n_features: int, prices: Prices, budget: Fraction, xi: float, bcr: str
+    error_of: Callable[[set[int]], float],
+    error_with: Callable[[set[int], int], float],
+    n_features: int,
+    prices: Prices,
+    budget: Fraction,
+    xi: float,
+    bcr: str,
 ) -> list[set[int]]:
-    """Greedy forward selection with any judge of feature sets; what is added in each step."""
+    """Greedy forward selection with any judge of sets, and of sets that a feature joins; what is added in each step."""
     chosen: set[int] = set()
     steps: list[set[int]] = []
 
@@ -142,7 +148,7 @@ def search_forward(
         for f in set(range(n_features)) - chosen:
             cost = prices.of(chosen | {f}) - prices.of(chosen)
             if prices.of(chosen | {f}) <= budget:
-                change = error_of(chosen | {f}) - error_of(chosen)
+                change = error_with(chosen, f) - error_of(chosen)
                 candidates.append((ratio_of(change, cost, xi, bcr), cost, f))
         if not candidates:
             return steps

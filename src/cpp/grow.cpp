@@ -187,7 +187,8 @@ void bind_growing(nb::module_& m) {
         .def_rw("min_samples_leaf", &GrowParams::min_samples_leaf)
         .def_rw("min_samples_split", &GrowParams::min_samples_split)
         .def_rw("random_thresholds", &GrowParams::random_thresholds)
-        .def_rw("bootstrap", &GrowParams::bootstrap);
+        .def_rw("bootstrap", &GrowParams::bootstrap)
+        .def_rw("seeds_by_path", &GrowParams::seeds_by_path);
 
     nb::class_<ImpuritySpec>(m, "ImpuritySpec")
         .def(nb::init<>())

@@ -153,13 +153,14 @@ class HistogramGrower {
         return tree_;
     }
 
-  private:
+  protected:
     using Histogram = std::unique_ptr<std::vector<Number>>;  // (n_features, 256, width)
 
     struct Pending {
         uint32_t parent;
         bool is_right, is_local;
         uint32_t begin, end, depth;
+        uint64_t path_seed;
         FeatureSet constant;  // features that have one value here
         Histogram histogram;
     };
@@ -174,7 +175,7 @@ class HistogramGrower {
                 items_.push_back({row, static_cast<uint16_t>(data_.labels ? data_.labels[row] : 0), draws[row]});
         spare_.resize(items_.size());
         pending_.clear();
-        pending_.push_back({kNoParent, false, false, 0, static_cast<uint32_t>(items_.size()), 0,
+        pending_.push_back({kNoParent, false, false, 0, static_cast<uint32_t>(items_.size()), 0, root_path_seed(seed),
                             FeatureSet(data_.n_features), nullptr});
     }
 
@@ -182,17 +183,18 @@ class HistogramGrower {
 
     uint32_t global_row(const Item& item) const { return local_ ? local_rows_[item.row] : item.row; }
 
-    const uint8_t* column(uint32_t f) const { return local_ ? block_.data() + f * kLocalRows : data_.column(f); }
+    const uint8_t* column(uint32_t f) const { return local_ ? block_.data() + f * block_step_ : data_.column(f); }
 
     // Copies the codes of a node to the block; from here on its items count rows of the block.
     void make_local(Pending& node) {
         node.is_local = true;
-        block_.resize(data_.n_features * kLocalRows);
+        block_step_ = (node.end - node.begin + 63) / 64 * 64;
+        block_.resize(std::max(block_.size(), data_.n_features * block_step_));
         local_rows_.resize(kLocalRows);
         for (uint32_t i = node.begin; i < node.end; ++i) {
             const uint32_t local = i - node.begin;
             const uint8_t* codes = row_major_.row(items_[i].row);
-            for (size_t f = 0; f < data_.n_features; ++f) block_[f * kLocalRows + local] = codes[f];
+            for (size_t f = 0; f < data_.n_features; ++f) block_[f * block_step_ + local] = codes[f];
             local_rows_[local] = items_[i].row;
             items_[i].row = local;
         }
@@ -247,7 +249,7 @@ class HistogramGrower {
 
     bool split_node(Pending& node, uint32_t number) {
         price_node(node, number);
-        node_seed_ = node_seed(seed_, number);
+        node_seed_ = params_.seeds_by_path ? node.path_seed : node_seed(seed_, number);
         if (!samples_features_ && !node.histogram && node.end - node.begin >= kKeepHistogram) {
             node.histogram = new_histogram();
             count_all(node, *node.histogram);
@@ -503,11 +505,15 @@ class HistogramGrower {
         tree_.make_split(number, split);
         prices_.take(split.feature);
         const uint32_t middle = partition(node, split);
-        Pending left{number, false, node.is_local, node.begin, middle, node.depth + 1, node.constant, nullptr};
-        Pending right{number, true, node.is_local, middle, node.end, node.depth + 1, node.constant, nullptr};
+        Pending left = child_of(node, number, false, node.begin, middle);
+        Pending right = child_of(node, number, true, middle, node.end);
         if (node.histogram) share_histogram(node, left, right);
         pending_.push_back(std::move(right));
         pending_.push_back(std::move(left));
+    }
+
+    static Pending child_of(const Pending& node, uint32_t number, bool is_right, uint32_t begin, uint32_t end) {
+        return {number, is_right, node.is_local, begin, end, node.depth + 1, child_path_seed(node.path_seed, is_right), node.constant, nullptr};
     }
 
     bool goes_left(const Split& split, uint8_t code) const {
@@ -620,7 +626,8 @@ class HistogramGrower {
     std::vector<Pending> pending_;
     std::vector<Histogram> pool_;
     bool local_ = false;
-    std::vector<uint8_t> block_;  // (n_features, kLocalRows)
+    std::vector<uint8_t> block_;  // (n_features, block_step_)
+    size_t block_step_ = 0;
     std::vector<uint32_t> local_rows_;
     std::vector<Number> scratch_, node_bins_;
     std::vector<double> raw_;

@@ -12,6 +12,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "bindings.hpp"
+#include "candidate_forests.hpp"
 #include "dispatch.hpp"
 #include "parallel.hpp"
 #include "training_set.hpp"
@@ -21,6 +22,7 @@ namespace frugal {
 namespace {
 
 constexpr size_t kTreesPerTask = 50;
+constexpr size_t kChunksPerThread = 4;
 constexpr size_t kRowsPerTask = 200000;  // drawn rows between two looks at Ctrl-C, about
 
 // Some columns of a training set, copied, as a training set of their own that costs nothing.
@@ -111,6 +113,16 @@ const Kernels& kernels_for(const std::string& isa) {
     return *kernels;
 }
 
+// Calls grow(accumulator, number of classes if it is known when compiling, or 0).
+template <class Grow>
+void with_accumulator(const TrainingData& data, Grow&& grow) {
+    constexpr std::integral_constant<int, 0> any;
+    constexpr std::integral_constant<int, 2> two;
+    const bool binary = data.n_counts == 2;
+    if (data.weights) return binary ? grow(ClassWeights{data}, two) : grow(ClassWeights{data}, any);
+    return binary ? grow(ClassCounts{data}, two) : grow(ClassCounts{data}, any);
+}
+
 // Calls use(tree, draws) for each of the trees of seeds[first .. last) of a forest with Gini splits.
 template <class Use>
 void for_trees(const Panel& panel, const RowMajorCodes& row_major, const GrowParams& params, const Kernels& kernels,
@@ -124,11 +136,7 @@ void for_trees(const Panel& panel, const RowMajorCodes& row_major, const GrowPar
             use(grower.grow(seeds[t], draws), draws);
         }
     };
-    constexpr std::integral_constant<int, 0> any;
-    constexpr std::integral_constant<int, 2> two;
-    const bool binary = panel.data.n_counts == 2;
-    if (panel.data.weights) return binary ? grow_all(ClassWeights{panel.data}, two) : grow_all(ClassWeights{panel.data}, any);
-    return binary ? grow_all(ClassCounts{panel.data}, two) : grow_all(ClassCounts{panel.data}, any);
+    with_accumulator(panel.data, grow_all);
 }
 
 // Out-of-bag votes of one forest for each panel: panel p has the features[offsets[p] .. offsets[p + 1]) and tries
@@ -170,6 +178,45 @@ auto panel_votes(TrainingSet& set, GrowParams params, Matrix<uint64_t> seeds, Ve
         parallel_for(n_panels * n_chunks, n_threads, vote);
     }
     return to_numpy(std::move(votes), {n_panels, n_rows, k});
+}
+
+// The same for panels that differ in one feature: the common ones and each of the candidates, grown together.
+// -> (n_candidates, n_rows, n_classes)
+auto candidate_votes(TrainingSet& set, GrowParams params, Vector<uint64_t> seeds, Vector<int32_t> common, Vector<int32_t> candidates,
+                     int n_threads, const std::string& isa) {
+    const Kernels& kernels = kernels_for(isa);
+    const size_t n_common = common.shape(0), n_candidates = candidates.shape(0), n_trees = seeds.shape(0), n_rows = set.data.n_rows;
+    const auto k = static_cast<size_t>(set.data.n_counts);
+    if (!set.data.labels || n_trees > 0xFFFF || params.random_thresholds)
+        throw std::invalid_argument("candidate_votes: needs labels, all thresholds, and at most 65535 trees");
+    std::vector<int32_t> features(common.data(), common.data() + n_common);
+    features.insert(features.end(), candidates.data(), candidates.data() + n_candidates);
+    const Panel panel(set.data, features.data(), features.size());
+    const RowMajorCodes row_major(panel.data);
+    const GiniIndex gini;
+    std::vector<uint16_t> votes(n_candidates * n_rows * k, 0);
+    const size_t n_chunks = std::min(n_trees, kChunksPerThread * static_cast<size_t>(std::max(1, n_threads)));
+    const Interruption interruption;
+    std::mutex votes_lock;
+    const auto vote = [&](size_t task) {
+        std::vector<uint16_t> cast(votes.size(), 0);
+        const auto grow_all = [&](auto accumulator, auto n_classes) {
+            CandidateGrower<decltype(accumulator), decltype(n_classes)::value> grower(panel.data, row_major, params, panel.costs, gini,
+                                                                                      kernels.instruction_set, n_common);
+            for (size_t t = task; t < n_trees; t += n_chunks) {
+                interruption.check();
+                grower.vote(seeds.data()[t], bootstrap_draws(seeds.data()[t], n_rows, nullptr), cast.data());
+            }
+        };
+        with_accumulator(panel.data, grow_all);
+        std::lock_guard<std::mutex> guard(votes_lock);
+        for (size_t i = 0; i < cast.size(); ++i) votes[i] = static_cast<uint16_t>(votes[i] + cast[i]);
+    };
+    {
+        nb::gil_scoped_release release;
+        parallel_for(n_chunks, n_threads, vote);
+    }
+    return to_numpy(std::move(votes), {n_candidates, n_rows, k});
 }
 
 // What permuting one feature among the out-of-bag rows of a tree does to their votes.
@@ -282,6 +329,9 @@ void bind_panels(nb::module_& m) {
     m.def("panel_votes", &panel_votes, nb::arg("training_set"), nb::arg("params"), nb::arg("seeds"), nb::arg("features"),
           nb::arg("offsets"), nb::arg("max_features"), nb::arg("n_threads") = 1, nb::arg("isa") = "auto",
           "Out-of-bag votes of one Gini forest for each panel of features, (n_panels, n_rows, n_classes).");
+    m.def("candidate_votes", &candidate_votes, nb::arg("training_set"), nb::arg("params"), nb::arg("seeds"), nb::arg("common"),
+          nb::arg("candidates"), nb::arg("n_threads") = 1, nb::arg("isa") = "auto",
+          "Out-of-bag votes of Gini forests on common features and one candidate each, (n_candidates, n_rows, n_classes).");
     m.def("permutation_votes", &permutation_votes, nb::arg("training_set"), nb::arg("params"), nb::arg("seeds"),
           nb::arg("with_votes") = false, nb::arg("n_threads") = 1, nb::arg("isa") = "auto",
           "What permuting each feature does to the out-of-bag errors and votes of a Gini forest.");

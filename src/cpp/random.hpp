@@ -26,6 +26,9 @@ class Stream {
 };
 
 inline uint64_t node_seed(uint64_t tree_seed, uint32_t node) { return mix(tree_seed ^ mix(node)); }
+// The same by the way from the root: what happens in one subtree then changes nothing in the others.
+inline uint64_t root_path_seed(uint64_t tree_seed) { return mix(tree_seed); }
+inline uint64_t child_path_seed(uint64_t node_seed, bool is_right) { return mix(node_seed ^ mix(is_right ? 2 : 1)); }
 inline Stream threshold_stream(uint64_t node_seed, uint32_t feature) {
     return Stream(mix(node_seed ^ mix(uint64_t{feature} + 1)));
 }

@@ -57,6 +57,7 @@ struct GrowParams {
     uint32_t min_samples_split = 2;
     bool random_thresholds = false;
     bool bootstrap = true;
+    bool seeds_by_path = false;  // features are drawn by the way to a node, not by its number
 };
 
 // Whether enough features have been drawn: max_features of them, and one at least that may split the node.

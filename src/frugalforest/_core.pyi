@@ -49,6 +49,7 @@ class GrowParams:
     min_samples_split: int
     random_thresholds: bool
     bootstrap: bool
+    seeds_by_path: bool
     def __init__(self) -> None: ...
 
 class ImpuritySpec:
@@ -252,6 +253,15 @@ def panel_votes(
     features: NDArray[np.int32],
     offsets: NDArray[np.int64],
     max_features: NDArray[np.uint32],
+    n_threads: int = 1,
+    isa: str = "auto",
+) -> NDArray[np.uint16]: ...
+def candidate_votes(
+    training_set: TrainingSet,
+    params: GrowParams,
+    seeds: NDArray[np.uint64],
+    common: NDArray[np.int32],
+    candidates: NDArray[np.int32],
     n_threads: int = 1,
     isa: str = "auto",
 ) -> NDArray[np.uint16]: ...

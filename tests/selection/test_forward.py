@@ -11,7 +11,6 @@ from sklearn.datasets import make_classification
 import frugalforest as ff
 import naive_selection as naive
 from frugalforest.selection import ForwardSelector
-from frugalforest.selection.forests import with_each
 from frugalforest.selection.race import Race
 
 
@@ -34,8 +33,12 @@ def test_twin_chooses_the_same_features(data, xi, bcr):
     def error_of(features):
         return judge.error(np.isin(np.arange(6), list(features)))
 
+    def error_with(features, feature):
+        mask = np.isin(np.arange(6), list(features))
+        return float(judge.error_of_votes(judge.candidate_votes(mask, np.array([feature])))[0])
+
     panel = searcher.search(xi, 3.3)
-    expected = naive.search_forward(error_of, 6, naive.Prices(own, groups), Fraction("3.3"), xi, bcr)
+    expected = naive.search_forward(error_of, error_with, 6, naive.Prices(own, groups), Fraction("3.3"), xi, bcr)
     assert [set(step) for step in panel.added] == expected
     masks = [np.isin(np.arange(6), list(set.union(*expected[: i + 1]))) for i in range(len(expected))]
     assert panel.errors == tuple(judge.error(mask) for mask in masks)
@@ -58,23 +61,24 @@ def test_racing_gives_the_finalists_a_full_forest(data):
     assert abs(raced.oob_error_ - slow.oob_error_) <= 0.02
     judge, searcher = raced._prepare(raced._learn(X, y), 3)
     assert raced.path_[0].error == judge.error(np.isin(np.arange(30), [raced.path_[0].added[0]]))
-    assert searcher.race is not None
+    assert searcher.racing
 
 
 def test_votes_of_later_rounds_add_up_to_those_of_the_whole_forest(data):
     selector = ForwardSelector(2, xi=0, n_forest_trees=100, random_state=0)
     judge, _ = selector._prepare(selector._learn(*data), 2)
-    masks = with_each(np.zeros(6, dtype=bool), np.arange(6))
+    mask, features = np.zeros(6, dtype=bool), np.arange(6)
     race = Race(judge)
-    first, votes = race._errors(masks, None, 16)
-    second, _ = race._errors(masks, votes, 64)
-    assert np.array_equal(first, judge.error_of_votes(judge.votes(masks, 0, 16)))
-    assert np.array_equal(second, judge.error_of_votes(judge.votes(masks, 0, 64)))
-    assert np.array_equal(race._errors(masks, None, 64)[0], second)  # known by now
+    first, votes = race._errors(mask, features, None, 16)
+    second, _ = race._errors(mask, features, votes, 64)
+    assert np.array_equal(first, judge.error_of_votes(judge.candidate_votes(mask, features, 0, 16)))
+    assert np.array_equal(second, judge.error_of_votes(judge.candidate_votes(mask, features, 0, 64)))
+    assert np.array_equal(race._errors(mask, features, None, 64)[0], second)  # known by now
 
 
 def test_a_race_of_few_goes_straight_to_the_full_forest(data):
     selector = ForwardSelector(2, xi=0, n_forest_trees=100, random_state=0)
     judge, _ = selector._prepare(selector._learn(*data), 2)
-    places = Race(judge).finalists(np.zeros(6, dtype=bool), np.arange(3), lambda change, places: change)
+    places, errors = Race(judge).run(np.zeros(6, dtype=bool), np.arange(3), lambda change, places: change)
     assert places.tolist() == [0, 1, 2]
+    assert np.array_equal(errors, Race(judge).without_rounds(np.zeros(6, dtype=bool), np.arange(3)))

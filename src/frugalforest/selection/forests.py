@@ -86,6 +86,26 @@ class ForestJudge:
             self.n_threads,
         )
 
+    def candidate_votes(self, mask: Mask, features: NDArray[np.intp], first: int = 0, last: int | None = None) -> Votes:
+        """Out-of-bag votes of trees first .. last on a set and each one of some features, (n_features, n_rows, k).
+
+        Much faster than `votes` of these sets, since trees are one tree until the feature that differs wins a node. For
+        that, features are drawn by the way to a node and not by its number: the trees are others than those of
+        `votes`, of the same kind.
+        """
+        common = np.flatnonzero(mask).astype(np.int32)
+        params = GINI.for_core()
+        params.seeds_by_path = True
+        params.max_features = resolve_max_features(self.max_features, len(common) + 1) or len(common) + 1
+        return _core.candidate_votes(
+            self.training_set.core,
+            params,
+            np.ascontiguousarray(self.seeds[first:last]),
+            common,
+            np.ascontiguousarray(features, dtype=np.int32),
+            self.n_threads,
+        )
+
     def error_of_votes(self, votes: NDArray[Any]) -> Floats:
         """Share of the rows whose majority vote is wrong, the first class of equals; a row without a vote is wrong.
 
@@ -110,12 +130,5 @@ def positions_of(masks: Mask) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
 def single_masks(features: Sequence[int] | NDArray[Any], n_features: int) -> Mask:
     """One mask for each feature, (n, n_features), that has only it."""
     masks = np.zeros((len(features), n_features), dtype=bool)
-    masks[np.arange(len(features)), features] = True
-    return masks
-
-
-def with_each(mask: Mask, features: NDArray[np.intp]) -> Mask:
-    """The set with each one of some features added, (n, n_features)."""
-    masks = np.repeat(mask[None, :], len(features), axis=0)
     masks[np.arange(len(features)), features] = True
     return masks

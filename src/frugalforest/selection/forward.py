@@ -12,7 +12,7 @@ from frugalforest.costs import FeatureCosts
 from frugalforest.estimators.checks import check_choice, check_flag
 from frugalforest.estimators.problem import Problem
 from frugalforest.selection.criterion import Ratio, best_of, change_per_cost
-from frugalforest.selection.forests import ForestJudge, with_each
+from frugalforest.selection.forests import ForestJudge
 from frugalforest.selection.panel_selector import PanelSelector
 from frugalforest.selection.race import Race
 from frugalforest.selection.search import Basket, Panel
@@ -26,7 +26,7 @@ class ForwardSelector(PanelSelector):
         (error(S + f) - error(S)) / (cost(S + f) - cost(S))^xi,   smallest first, until nothing fits
 
     The error is the out-of-bag error of a full forest on these features alone. All forests share their bootstrap
-    samples, and no set of features is judged twice, whatever the xi.
+    samples; those of the candidates of one step are grown together, and nothing is judged twice, whatever the xi.
 
     Parameters
     ----------
@@ -50,8 +50,8 @@ class ForwardSelector(PanelSelector):
         prefers the dearer of two equally bad features; "signed" multiplies instead.
     racing : bool, default=True
         Candidates race: all start with 16 trees, the better quarter goes on with four times as many, and so on; at
-        least three reach the full forest, which decides. False gives every candidate the full forest, at about twenty
-        times the time; docs/panels.md shows what racing changes.
+        least three reach the full forest, which decides. False gives every candidate the full forest, which takes
+        longer; docs/panels.md says how much.
     n_forest_trees : int, default=1000
         Trees of the full forests that judge panels.
     max_features : {"sqrt", "log2"}, int, float or None, default="sqrt"
@@ -148,32 +148,35 @@ class ForwardSearch:
         self.judge = judge
         self.costs = costs
         self.ratio = ratio
-        self.race = Race(judge) if racing else None
+        self.race = Race(judge)
+        self.racing = racing
 
     def search(self, xi: float, budget: float | None) -> Panel:
         """Add features by change of the error per cost^xi until none fits."""
         basket = Basket(self.costs, budget)
         basket.add_free()
         while (fits := basket.fits()).any():
-            value, chosen, error = self._next(basket, np.flatnonzero(fits), xi)
-            basket.add(np.arange(len(fits)) == chosen, value, error)
+            value, chosen = self._next(basket, np.flatnonzero(fits), xi)
+            added = np.arange(len(fits)) == chosen
+            error = self.judge.error(basket.mask | added)
+            basket.add(added, value, error)
             basket.add_free(error)
         return self._with_free_errors(basket.panel())
 
-    def _next(self, basket: Basket, features: NDArray[np.intp], xi: float) -> tuple[float, int, float]:
-        """The best of some features -> (value of the criterion, feature, error with it)."""
+    def _next(self, basket: Basket, features: NDArray[np.intp], xi: float) -> tuple[float, int]:
+        """The best of some features -> (value of the criterion, feature)."""
         cost = basket.marginal()[features]
 
         def values_of(change: Floats, places: NDArray[np.intp]) -> Floats:
             return change_per_cost(change, cost[places], xi, self.ratio)
 
-        places = np.arange(len(features))
-        if self.race is not None:
-            places = self.race.finalists(basket.mask, features, values_of)
-        errors = self.judge.errors(with_each(basket.mask, features[places]))
+        if self.racing:
+            places, errors = self.race.run(basket.mask, features, values_of)
+        else:
+            places, errors = np.arange(len(features)), self.race.without_rounds(basket.mask, features)
         values = values_of(errors - self.judge.error(basket.mask), places)
         best = best_of(values, cost[places], xi, allowed=np.ones(len(places), dtype=bool))
-        return float(values[best]), int(features[places[best]]), float(errors[best])
+        return float(values[best]), int(features[places[best]])
 
     def _with_free_errors(self, panel: Panel) -> Panel:
         """Steps that took what was free get the error of the forest too."""

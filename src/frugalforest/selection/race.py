@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from frugalforest.selection.forests import ForestJudge, Votes, with_each
+from frugalforest.selection.forests import ForestJudge, Votes
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -23,36 +23,52 @@ class Race:
 
     def __init__(self, judge: ForestJudge) -> None:
         self.judge = judge
-        self._known: dict[tuple[bytes, int], float] = {}
+        self._known: dict[tuple[bytes, int, int], float] = {}  # by set, feature that joins it, and number of trees
+        self._known_before: dict[tuple[bytes, int], float] = {}
 
-    def finalists(
+    def run(
         self, mask: Mask, features: NDArray[np.intp], values_of: Callable[[Floats, Places], Floats]
-    ) -> Places:
-        """Places of the features that get a full forest.
+    ) -> tuple[Places, Floats]:
+        """Places of the features that get a full forest, and its errors.
 
         mask: (n_features,), the set that one of them joins. values_of(change of the error, places) is the criterion,
         smaller is better.
         """
         places, votes, n_trees = np.arange(len(features)), None, FIRST_TREES
         while n_trees < self.judge.n_trees and len(places) > FINALISTS:
-            errors, votes = self._errors(with_each(mask, features[places]), votes, n_trees)
-            before, _ = self._errors(mask[None, :], None, n_trees)
+            errors, votes = self._errors(mask, features[places], votes, n_trees)
+            change = errors - self._error_before(mask, n_trees)
             kept = max(FINALISTS, -(-len(places) // GROWTH))
-            order = np.argsort(values_of(errors - before, places), kind="stable")[:kept]
+            order = np.argsort(values_of(change, places), kind="stable")[:kept]
             places = places[np.sort(order)]
             votes = None if votes is None else (votes[0], votes[1][np.sort(order)])
             n_trees *= GROWTH
-        return places
+        return places, self._errors(mask, features[places], votes, self.judge.n_trees)[0]
+
+    def without_rounds(self, mask: Mask, features: NDArray[np.intp]) -> Floats:
+        """Errors of full forests on the set and each feature."""
+        return self._errors(mask, features, None, self.judge.n_trees)[0]
 
     def _errors(
-        self, masks: Mask, votes: tuple[int, Votes] | None, n_trees: int
+        self, mask: Mask, features: NDArray[np.intp], votes: tuple[int, Votes] | None, n_trees: int
     ) -> tuple[Floats, tuple[int, Votes] | None]:
-        """Errors of forests of n_trees on each set, and their votes; votes: (trees they are of, votes) or None."""
-        keys = [(mask.tobytes(), n_trees) for mask in masks]
+        """Errors of forests of n_trees on the set and each feature, and their votes.
+
+        votes: (trees they are of, votes) or None.
+        """
+        keys = [(mask.tobytes(), int(feature), n_trees) for feature in features]
         if all(key in self._known for key in keys):
             return np.array([self._known[key] for key in keys]), None
         n_before, cast = (0, np.uint16(0)) if votes is None else votes
-        cast = self.judge.votes(masks, n_before, n_trees) + cast
+        cast = self.judge.candidate_votes(mask, features, n_before, n_trees) + cast
         errors = self.judge.error_of_votes(cast)
         self._known.update(zip(keys, errors.tolist(), strict=True))
         return errors, (n_trees, cast)
+
+    def _error_before(self, mask: Mask, n_trees: int) -> float:
+        """Error of a forest of n_trees on the set alone."""
+        key = (mask.tobytes(), n_trees)
+        if key not in self._known_before:
+            votes = self.judge.votes(mask[None, :], 0, n_trees)
+            self._known_before[key] = float(self.judge.error_of_votes(votes)[0])
+        return self._known_before[key]
