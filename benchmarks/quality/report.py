@@ -16,7 +16,7 @@ WAYS = {"label": ", on demand", "confidence": ", until sure"}  # to read the sam
 OURS = ("cascade", "boosting", "PrunedForest", "PenalizedForest")
 COLOURS = {
     "cascade": "#0072b2",
-    "boosting, mean of 3, until sure": "#56b4e9",
+    "boosting, until sure": "#56b4e9",
     "CEGB, until sure": "#d55e00",
     "CEGB, mean of 3, until sure": "#e69f00",
     "BudgetForest, on demand": "#009e73",
@@ -94,7 +94,8 @@ def area_table(frame: pd.DataFrame) -> str:
             else f"{means.loc[name, m]:.4f}"
             for m in methods
         ]  # fmt: skip
-        cells = [f"{cell} ({spread.loc[name, m]:.4f})" for cell, m in zip(cells, methods, strict=True)]
+        if n_seeds > 1:
+            cells = [f"{cell} ({spread.loc[name, m]:.4f})" for cell, m in zip(cells, methods, strict=True)]
         lines.append(f"| {name} | {n_seeds} | " + " | ".join(cells) + " |")
     ranks = means.rank(axis=1).mean()
     lines.append("| mean rank | | " + " | ".join(f"{ranks[m]:.2f}" for m in methods) + " |")
@@ -138,9 +139,10 @@ def wins_table(frame: pd.DataFrame) -> str:
     lines = ["| data | average bill | best of ours | best of the others | difference | |", "|---" * 6 + "|"]
     for row in level_by_level(frame).itertuples():
         verdict = {-1: "ahead", 0: "", 1: "behind"}[_sign(row.difference, row.plus_minus)]
+        plus_minus = f" ± {row.plus_minus:.4f}" if np.isfinite(row.plus_minus) else ", one seed"
         lines.append(
             f"| {row.data} | {row.level:g} | {row.ours} {row.our_error:.4f} | {row.other} {row.other_error:.4f} "
-            f"| {row.difference:+.4f} ± {row.plus_minus:.4f} | {verdict} |"
+            f"| {row.difference:+.4f}{plus_minus} | {verdict} |"
         )
     return "\n".join(lines)
 
@@ -203,6 +205,7 @@ def draw(frame: pd.DataFrame, path: Path) -> None:
         ax.set(title=name, xscale="log", ylim=(0, None))
         ax.set_xticks(SOURCES[name].levels, [f"{level:g}" for level in SOURCES[name].levels])
         ax.minorticks_off()
+        ax.tick_params(axis="x", labelsize=7)
         ax.spines[["top", "right"]].set_visible(False)
     axes[0, 0].set_ylabel("test error")
     axes[-1, 0].set_xlabel("average bill")
