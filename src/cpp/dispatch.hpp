@@ -15,6 +15,17 @@
 
 namespace frugal {
 
+// Versions that are as good for a larger instruction set.
+namespace portable {
+void partition(uint8_t* column, size_t n, const uint64_t* bits, uint8_t* scratch);
+void range(const uint8_t* column, size_t n, uint8_t shift, uint8_t* least, uint8_t* largest);
+void list_bits(const uint64_t* bits, size_t n_words, uint16_t* places);
+void take_in_order(const uint8_t* from, const uint32_t* places, const uint8_t* offsets, size_t n, uint8_t* to);
+}  // namespace portable
+namespace avx2 {
+void range(const uint8_t* column, size_t n, uint8_t shift, uint8_t* least, uint8_t* largest);
+}  // namespace avx2
+
 extern const Kernels kPortableKernels;
 #if FRUGAL_X86
 extern const Kernels kBaselineKernels;  // SSE2: every 64-bit x86

@@ -3,18 +3,10 @@
 #include <cstring>
 
 #include "dispatch.hpp"
+#include "plain_bits.hpp"
 
 namespace frugal {
-namespace {
-
-int popcount(uint64_t x) {
-    x -= (x >> 1) & 0x5555555555555555ull;
-    x = (x & 0x3333333333333333ull) + ((x >> 2) & 0x3333333333333333ull);
-    x = (x + (x >> 4)) & 0x0F0F0F0F0F0F0F0Full;
-    return static_cast<int>((x * 0x0101010101010101ull) >> 56);
-}
-
-int lowest_bit(uint64_t x) { return popcount((x & (~x + 1)) - 1); }
+namespace portable {
 
 void count_by_class(const uint8_t* column, const uint32_t* ends, int k, uint8_t shift, uint8_t t, uint32_t* counts) {
     size_t i = 0;
@@ -53,7 +45,7 @@ uint64_t mark_le_small(const uint8_t* column, uint8_t shift, uint8_t t) { return
 void count_small(const uint8_t* column, uint64_t rows, const uint64_t* class_rows, int k, uint8_t shift, uint8_t t,
                  uint32_t* counts) {
     const uint64_t marked = mark_le_small(column, shift, t) & rows;
-    for (int c = 0; c < k; ++c) counts[c] = static_cast<uint32_t>(popcount(marked & class_rows[c]));
+    for (int c = 0; c < k; ++c) counts[c] = static_cast<uint32_t>(plain_popcount(marked & class_rows[c]));
 }
 
 void count_small_many(const uint8_t* base, size_t stride, const uint32_t* features, const uint8_t* t, size_t n, uint64_t rows,
@@ -61,7 +53,7 @@ void count_small_many(const uint8_t* base, size_t stride, const uint32_t* featur
     for (size_t i = 0; i < n; ++i) {
         const uint64_t marked = mark_le_small(base + features[i] * stride, 0, t[i]) & rows;
         for (int c = 0; c < k; ++c)
-            counts[static_cast<size_t>(c) * capacity + i] = static_cast<double>(popcount(marked & class_rows[c]));
+            counts[static_cast<size_t>(c) * capacity + i] = static_cast<double>(plain_popcount(marked & class_rows[c]));
     }
 }
 
@@ -110,7 +102,7 @@ uint32_t part_bits(const uint8_t* column, size_t n, uint8_t shift, uint8_t t, ui
         uint64_t& word = rows[i / 64];
         left[i / 64] = word & mark_run(column + i, std::min<size_t>(64, n - i), shift, t);
         word &= ~left[i / 64];
-        count += static_cast<uint32_t>(popcount(left[i / 64]));
+        count += static_cast<uint32_t>(plain_popcount(left[i / 64]));
     }
     return count;
 }
@@ -140,8 +132,28 @@ void count_below(const Number* numbers, bool is_wide, const Number* x, size_t n,
     }
 }
 
-}  // namespace
+constexpr Kernels all_kernels() {
+    Kernels kernels{};
+    kernels.instruction_set = InstructionSet::portable;
+    kernels.count_by_class = count_by_class;
+    kernels.mark_le = mark_le;
+    kernels.partition = partition;
+    kernels.mark_le_small = mark_le_small;
+    kernels.count_small = count_small;
+    kernels.count_small_many = count_small_many;
+    kernels.count_by_class_many = count_by_class_many;
+    kernels.advance_bisections = advance_bisections;
+    kernels.range = range;
+    kernels.part_bits = part_bits;
+    kernels.list_bits = list_bits;
+    kernels.take_in_order = take_in_order;
+    kernels.count_below = count_below<double>;
+    kernels.count_below_float = count_below<float>;
+    return kernels;
+}
 
-const Kernels kPortableKernels = {InstructionSet::portable, count_by_class, mark_le, partition, mark_le_small, count_small, count_small_many, count_by_class_many, advance_bisections, nullptr, range, part_bits, list_bits, take_in_order, count_below<double>, count_below<float>};
+}  // namespace portable
+
+extern constexpr Kernels kPortableKernels = portable::all_kernels();
 
 }  // namespace frugal
