@@ -122,3 +122,24 @@ def test_a_missing_data_set_is_named_in_the_report(study, missing, name, tmp_pat
     head = (tmp_path / "report.md").read_text().split("##")[0]
     not_run = head[head.lower().index("not run") :].splitlines()[0]
     assert name in not_run
+
+
+@pytest.mark.parametrize(
+    ("study", "part", "cut_short"),
+    [
+        (nan2015, "appendix sonar", "sonar"),
+        (jagdhuber, "A 5", None),
+        (thomas, "curves spambase", "spam"),
+        (kusner, "spambase 4", None),
+        (grand, "pima", "pima"),
+    ],
+    ids=["nan2015", "jagdhuber", "thomas", "kusner2014", "grand"],
+)
+def test_the_report_of_a_run_that_was_cut_short(study, part, cut_short, tmp_path):
+    path = getattr(study, "RESULTS", study.HERE / "results.sqlite")
+    rows = ResultStore(path, study.VERSION).rows()
+    of_part = [row for row in rows if row["task"] == part]
+    assert len(of_part) > 3
+    study.write_report([row for row in rows if row["task"] != part or row in of_part[:3]], tmp_path)
+    head = (tmp_path / "report.md").read_text().split("##")[0]
+    assert cut_short is None or cut_short in head[head.lower().index("not run") :].splitlines()[0]

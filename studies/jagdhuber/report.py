@@ -131,8 +131,7 @@ def mean_ranks(part: pd.DataFrame) -> dict[str, float]:
     return wide.rank(axis=1).mean().to_dict()
 
 
-def readings_finding(frame: pd.DataFrame) -> Finding:
-    cells = means(paired(frame, ["STS", "STS paper"]))
+def readings_finding(cells: pd.DataFrame) -> Finding:
     part = cells[cells["strategy"].isin(["xi 1", "tuned"])]
     wide = part.pivot_table(index=["name", "budget", "strategy"], columns="kind", values="error")
     wide = wide[["STS", "STS paper"]].dropna()
@@ -143,8 +142,7 @@ def readings_finding(frame: pd.DataFrame) -> Finding:
     return Finding(claim, f"{ours}; ours at most the printed one in {better:.0%} of {len(wide)} cells", "measured")
 
 
-def limits_finding(frame: pd.DataFrame) -> Finding:
-    cells = means(paired(frame, ["STS", "STS features"]))
+def limits_finding(cells: pd.DataFrame) -> Finding:
     part = cells[cells["strategy"] == "tuned"]
     wide = part.pivot_table(index=["name", "budget"], columns="kind", values="error").dropna()
     better = (wide["STS features"] <= wide["STS"]).mean()
@@ -163,10 +161,10 @@ def findings(frame: pd.DataFrame, cells: pd.DataFrame) -> list[Finding]:
             "C and D: STS best, pFI second, AUC last": (("C", "D"), ["STS", "pFI", "AUC"]),
         }
         found += [order_finding(simulated, s, claim, order) for claim, (s, order) in claims.items()]
-        if (cells["kind"] == "STS features").any():
-            found.append(limits_finding(simulated))
-        if (cells["kind"] == "STS paper").any():
-            found.append(readings_finding(simulated))
+        for variant, finding in (("STS features", limits_finding), ("STS paper", readings_finding)):
+            compared = means(paired(simulated, ["STS", variant]))
+            if len(compared):
+                found.append(finding(compared))
     if frame["name"].isin(REAL).any():
         found += [rank_finding(frame), lead_finding(frame)]
     return found

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from studies.findings import Finding, findings_table, verdict_of
 from studies.kusner2014.report import cifar_finding, curves_of, forest_finding, six_features_finding, wide_of
-from studies.nan2015 import forests, variants
+from studies.nan2015 import forests, max_costs, variants
 from studies.nan2015.tasks import SIZES, UCI
 from studies.store import ResultStore
 
@@ -22,6 +22,22 @@ def part_of(rows: list[dict], part: str) -> pd.DataFrame:
     """Rows of one part of the study; `name` is the data set."""
     mine = [row | {"name": row["task"].split(" ", 1)[1]} for row in rows if row["task"].startswith(f"{part} ")]
     return pd.DataFrame(mine)
+
+
+def parts_of(rows: list[dict]) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Table 1, what the paper leaves open, and the appendix."""
+    return part_of(rows, "table"), part_of(rows, "variants"), finished(part_of(rows, "appendix"))
+
+
+def names_of(part: pd.DataFrame) -> set[str]:
+    return set(part["name"]) if len(part) else set()
+
+
+def finished(appendix: pd.DataFrame) -> pd.DataFrame:
+    """Rows of the appendix, of data sets that have every impurity."""
+    if len(appendix) == 0:
+        return appendix
+    return appendix[appendix.groupby("name")["method"].transform("nunique") == len(max_costs.IMPURITIES)]
 
 
 # ---- Table 1
@@ -246,7 +262,7 @@ def n_seeds(table: pd.DataFrame, name: str) -> int:
 
 def findings(rows: list[dict]) -> list[Finding]:
     """What the rows say about the paper's sentences."""
-    table, open_questions, appendix = (part_of(rows, part) for part in ("table", "variants", "appendix"))
+    table, open_questions, appendix = parts_of(rows)
     found = table_findings(table) if len(table) else []
     found += figure_3_findings()
     found += [alpha_finding(open_questions)] if len(open_questions) else []
@@ -255,18 +271,18 @@ def findings(rows: list[dict]) -> list[Finding]:
 
 def write_report(rows: list[dict], folder: Path) -> None:
     """report.md and its figure in a folder."""
-    table, open_questions, appendix = (part_of(rows, part) for part in ("table", "variants", "appendix"))
+    table, open_questions, appendix = parts_of(rows)
     if len(appendix):
         draw_appendix(appendix, folder / "appendix.png")
-    present = set(table["name"]) if len(table) else set()
-    missing = [name for name in SIZES if name not in present]
+    missing = [name for name in SIZES if name not in names_of(table)]
+    missing += [name for name in UCI if name not in names_of(appendix)]
     none = "No rows yet."
     text = (
         (Path(__file__).parent / "report.template.md")
         .read_text()
         .format(
             findings=findings_table(findings(rows)),
-            seeds=", ".join(f"{name} {n_seeds(table, name)}" for name in SIZES if name in present),
+            seeds=", ".join(f"{name} {n_seeds(table, name)}" for name in SIZES if name in names_of(table)),
             missing=f"Not run: {', '.join(missing)}." if missing else "Nothing was skipped.",
             table=table_1(table) if len(table) else none,
             variants=variants_table(open_questions) if len(open_questions) else none,

@@ -11,6 +11,10 @@ NAMES = {"pima": "diabetes (pima)", "spambase": "spam", "mfeat_pix": "digits (mf
 GROUPED = {"cifar10_kmeans400": "images, 4 quadrants", "covtype": "covertype, 12 measurements"}
 COLOURS = {"FFS": "#0b6e4f", "RFS": "#c44e52", "FFS + CT": "#4c72b0", "FFS + CT, printed": "#999999"}
 N_TREES = 100
+RULES = ("paper", "leaf")
+PAPER_METHODS = ("FFS", "RFS", "FFS + CT")
+ALL_METHODS = (*PAPER_METHODS, "FFS + CT, printed")
+GROUP_METHODS = ("FFS", "RFS")
 NOT_RUN = "Not run yet."
 
 CLAIMS = [  # data, methods, number of trees, cost reduction, accuracy lost
@@ -27,7 +31,6 @@ class Paths:
     def __init__(self, rows: pd.DataFrame, data: str, method: str, rule: str = "paper", trees: int = N_TREES) -> None:
         some = rows.query("data == @data and method == @method and rule == @rule and trees == @trees")
         table = some.pivot(index="seed", columns="tradeoff", values=["set_cost", "accuracy", "bill"])
-        table = table.dropna()  # repetitions that are not finished
         self.cost, self.accuracy, self.bill = (table[name].to_numpy() for name in ("set_cost", "accuracy", "bill"))
         self.tradeoffs = table["set_cost"].columns.to_numpy()
         self.n_seeds = len(table)
@@ -136,7 +139,7 @@ def complementary_table(rows: pd.DataFrame) -> str:
         "|---|---|---|---|---|---|---|---|",
     ]
     for data, name in present(rows, NAMES).items():
-        for rule in ("paper", "leaf"):
+        for rule in RULES:
             plain, meant, printed = (
                 Paths(rows, data, method, rule) for method in ("FFS", "FFS + CT", "FFS + CT, printed")
             )
@@ -154,7 +157,7 @@ def curve_table(rows: pd.DataFrame, data: str, methods: tuple[str, ...]) -> str:
         "|---|---|" + "---|" * len(Paths(rows, data, methods[0]).tradeoffs),
     ]
     for method in methods:
-        for rule in ("paper", "leaf"):
+        for rule in RULES:
             paths = Paths(rows, data, method, rule)
             cells = zip(paths.cost.mean(axis=0), paths.bill.mean(axis=0), paths.accuracy.mean(axis=0), strict=True)
             lines.append(
@@ -219,36 +222,47 @@ def rows_of(part: str, rows: list[dict]) -> pd.DataFrame | None:
     return pd.DataFrame(lines) if lines else None
 
 
+def finished(rows: pd.DataFrame | None, methods: tuple[str, ...]) -> pd.DataFrame | None:
+    """Only repetitions that have every method, by both rules, at every trade-off tried on the data set."""
+    if rows is None:
+        return None
+    n_tradeoffs = rows.groupby("data")["tradeoff"].transform("nunique")
+    n_measured = rows[rows["method"].isin(methods)].groupby(["data", "seed"])["method"].transform("size")
+    done = rows[n_measured == n_tradeoffs * len(methods) * len(RULES) * rows["trees"].nunique()]
+    return done if len(done) else None
+
+
 def grouped_sections(groups: pd.DataFrame | None, folder: Path) -> dict[str, str]:
     """Curves of the data sets with groups, and their picture."""
     names = present(groups, GROUPED)
     if groups is None:
         return {"groups": NOT_RUN}
-    draw_curves(groups, names, ("FFS", "RFS"), folder / "groups.png")
-    tables = [f"**{name}**\n\n{curve_table(groups, data, ('FFS', 'RFS'))}" for data, name in names.items()]
+    draw_curves(groups, names, GROUP_METHODS, folder / "groups.png")
+    tables = [f"**{name}**\n\n{curve_table(groups, data, GROUP_METHODS)}" for data, name in names.items()]
     return {"groups": "\n\n".join(["![Accuracy against cost with groups](groups.png)", *tables])}
 
 
 def write_report(rows: list[dict], folder: Path) -> None:
     """report.md and its pictures in a folder."""
-    curves, rounds, budgets = (rows_of(part, rows) for part in ("curves", "rounds", "budgets"))
+    curves, groups = finished(rows_of("curves", rows), ALL_METHODS), finished(rows_of("groups", rows), GROUP_METHODS)
+    rounds, budgets = rows_of("rounds", rows), rows_of("budgets", rows)
     if curves is None:
-        raise ValueError("no curves yet: run the part 'curves' first")
-    paper_methods = ("FFS", "RFS", "FFS + CT")
+        print("No data set has a finished repetition yet: run the part 'curves' first.")
+        return
     names = present(curves, NAMES)
-    draw_curves(curves, names, (*paper_methods, "FFS + CT, printed"), folder / "curves.png")
-    seeds = {name: min(Paths(curves, data, m).n_seeds for m in paper_methods) for data, name in names.items()}
+    draw_curves(curves, names, ALL_METHODS, folder / "curves.png")
+    seeds = {name: Paths(curves, data, "FFS").n_seeds for data, name in names.items()}
     missing = [name for data, name in NAMES.items() if data not in names]
-    missing += [name for data, name in GROUPED.items() if data not in present(rows_of("groups", rows), GROUPED)]
+    missing += [name for data, name in GROUPED.items() if data not in present(groups, GROUPED)]
     parts = {
         "seeds": ", ".join(f"{name} {n}" for name, n in seeds.items()),
         "missing": f"Not run: {', '.join(missing)}." if missing else "Nothing was skipped.",
-        "claims": "\n".join([claims_table(curves), complementary_claim(curves), scene_claim(rows_of("groups", rows))]),
+        "claims": "\n".join([claims_table(curves), complementary_claim(curves), scene_claim(groups)]),
         "complementary": complementary_table(curves),
         "rounds": NOT_RUN if rounds is None else rounds_table(rounds),
         "budgets": NOT_RUN if budgets is None else budgets_table(budgets),
-        **{f"curve_{data}": curve_table(curves, data, paper_methods) if data in names else NOT_RUN for data in NAMES},
-        **grouped_sections(rows_of("groups", rows), folder),
+        **{f"curve_{data}": curve_table(curves, data, PAPER_METHODS) if data in names else NOT_RUN for data in NAMES},
+        **grouped_sections(groups, folder),
     }
     text = (Path(__file__).parent / "report.template.md").read_text().format(**parts)
     (folder / "report.md").write_text(text)
