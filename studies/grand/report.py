@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from benchmarks.quality.data import SOURCES
-from benchmarks.quality.report import base_name, complete, curves
+from benchmarks.quality.report import area_table, base_name, complete, curves
 from scipy.stats import friedmanchisquare, studentized_range
 
 SOME_DATA = ("CSTC",)  # methods that are not for every data set
@@ -40,17 +40,6 @@ def critical_difference(n_methods: int, n_data: int, level: float = 0.95) -> flo
     """Mean ranks that differ by less do not differ (Nemenyi): q sqrt(k (k + 1) / (6 N))."""
     q = studentized_range.ppf(level, n_methods, np.inf) / np.sqrt(2)
     return float(q * np.sqrt(n_methods * (n_methods + 1) / (6 * n_data)))
-
-
-def area_table(table: pd.DataFrame) -> str:
-    methods = mean_ranks(everywhere(table)).index.tolist()
-    methods += [m for m in table.columns if m not in methods]
-    lines = ["| data | " + " | ".join(methods) + " |", "|---" * (len(methods) + 1) + "|"]
-    for name in [n for n in SOURCES if n in table.index]:
-        best = table.loc[name].min()
-        cells = ["-" if np.isnan(v) else f"**{v:.4f}**" if v == best else f"{v:.4f}" for v in table.loc[name, methods]]
-        lines.append(f"| {name} | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
 
 
 def rank_table(table: pd.DataFrame, frame: pd.DataFrame) -> str:
@@ -127,7 +116,7 @@ def write_report(rows: list[dict], folder: Path) -> None:
         missing=f"Not run with every method: {', '.join(missing)}." if missing else "Nothing was skipped.",
         friedman=f"{friedmanchisquare(*some.to_numpy().T).pvalue:.1e}" if len(some) > 2 else "-",
         ranks=rank_table(table, frame),
-        areas=area_table(table),
+        areas=area_table(frame),
         advice=advice(frame, table),
     )
     (folder / "report.md").write_text(text)
