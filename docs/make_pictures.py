@@ -79,7 +79,9 @@ def draw_readme_curve(path: Path) -> None:
 def draw_arrow(ax: Any, everything: np.ndarray, on_demand: np.ndarray) -> None:
     """From the bill of a whole forest to what the same answers cost one feature at a time."""
     ax.annotate("", on_demand, everything, arrowprops={"arrowstyle": "-|>", "color": "#2a5db0", "linewidth": 2})
-    ax.text(24.6, on_demand[1] - 0.003, "the same answers, on demand", color="#2a5db0", weight="bold", ha="center", va="top")
+    ax.text(
+        24.6, on_demand[1] - 0.003, "the same answers, on demand", color="#2a5db0", weight="bold", ha="center", va="top"
+    )
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ spent_on = {measurement: [] for measurement in costs.group_names}
 for seed in SEEDS:
     X, X_test, y, y_test = train_test_split(data.X, data.y, test_size=N_TEST, stratify=data.y, random_state=seed)
     options = {"feature_costs": costs, "random_state": seed}
-    # One path of boosters gives a model for every budget; each row buys one feature after another, until it is sure enough.
+    # One path of boosters has a model for every budget; a row buys one feature after another until it is sure enough.
     boosters = ff.FrugalBoostingClassifier(stop="confidence", **options).path(X, y)
     models = {f"frugal boosting, budget {budget}": boosters.at_budget(budget) for budget in BUDGETS}
     models["standard forest"] = ff.StandardForestClassifier(**options).fit(X, y)
