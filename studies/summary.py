@@ -36,8 +36,7 @@ def kusner_findings() -> str:
 
 
 def thomas_findings() -> str:
-    rows = rows_of("thomas")
-    curves, groups = thomas.rows_of("curves", rows), thomas.rows_of("groups", rows)
+    curves, groups = thomas.finished_curves(rows_of("thomas"))
     if curves is None:
         return "No rows yet."
     return "\n".join([thomas.claims_table(curves), thomas.complementary_claim(curves), thomas.scene_claim(groups)])

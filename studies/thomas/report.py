@@ -232,6 +232,11 @@ def finished(rows: pd.DataFrame | None, methods: tuple[str, ...]) -> pd.DataFram
     return done if len(done) else None
 
 
+def finished_curves(rows: list[dict]) -> tuple[pd.DataFrame | None, pd.DataFrame | None]:
+    """Measurements of the paper's data sets, and of those with groups, as far as repetitions are finished."""
+    return finished(rows_of("curves", rows), ALL_METHODS), finished(rows_of("groups", rows), GROUP_METHODS)
+
+
 def grouped_sections(groups: pd.DataFrame | None, folder: Path) -> dict[str, str]:
     """Curves of the data sets with groups, and their picture."""
     names = present(groups, GROUPED)
@@ -244,7 +249,7 @@ def grouped_sections(groups: pd.DataFrame | None, folder: Path) -> dict[str, str
 
 def write_report(rows: list[dict], folder: Path) -> None:
     """report.md and its pictures in a folder."""
-    curves, groups = finished(rows_of("curves", rows), ALL_METHODS), finished(rows_of("groups", rows), GROUP_METHODS)
+    curves, groups = finished_curves(rows)
     rounds, budgets = rows_of("rounds", rows), rows_of("budgets", rows)
     if curves is None:
         print("No data set has a finished repetition yet: run the part 'curves' first.")
