@@ -9,7 +9,7 @@ from benchmarks.quality.__main__ import VERSION as QUALITY_VERSION
 from benchmarks.quality.report import curves as quality_curves
 
 from studies.findings import findings_table
-from studies.grand.report import advice, areas, finished
+from studies.grand.report import advice, areas, finished, read_most_frugally
 from studies.jagdhuber import report as jagdhuber
 from studies.kusner2014 import report as kusner
 from studies.nan2015 import report as nan
@@ -46,7 +46,7 @@ def which_method() -> str:
     rows = ResultStore(RESULTS, QUALITY_VERSION).rows()
     if not rows:
         return "No rows yet."
-    frame = finished(quality_curves(rows))
+    frame = read_most_frugally(finished(quality_curves(rows)))
     return advice(frame, areas(frame))
 
 
