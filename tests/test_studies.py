@@ -91,6 +91,27 @@ def test_rows_of_an_interrupted_run_are_kept_and_not_computed_again(tmp_path):
     assert again.rows() == [{"task": "task", "method": "method", "seed": 0, "error": 0.25}]
 
 
+def test_a_run_that_is_killed_and_started_again_ends_with_the_rows_of_a_whole_one(tmp_path, monkeypatch):
+    methods, seeds = ["l1", "BudgetRF"], range(1)
+    whole, killed = (ResultStore(tmp_path / f"{name}.sqlite", kusner.VERSION) for name in ("whole", "killed"))
+    kusner.run(whole, ["spambase"], methods, seeds)
+    compute, computed = kusner.run_method, []
+
+    def killed_at_the_second(task, method, seed):
+        computed.append(method)
+        if computed == methods:
+            raise KeyboardInterrupt
+        return compute(task, method, seed)
+
+    monkeypatch.setattr(kusner, "run_method", killed_at_the_second)
+    with pytest.raises(KeyboardInterrupt):
+        kusner.run(killed, ["spambase"], methods, seeds)
+    kusner.run(killed, ["spambase"], methods, seeds)
+    assert computed == ["l1", "BudgetRF", "BudgetRF"]  # the first method was not computed again
+    for one, other in zip(whole.rows(), killed.rows(), strict=True):
+        assert one | {"seconds": None} == other | {"seconds": None}
+
+
 def test_countdown_says_what_is_left(capsys):
     countdown = Countdown(2)
     countdown.done("first")
