@@ -63,11 +63,16 @@ def budgets_table(rows: list[dict]) -> str:
 
 
 def speed_table(rows: list[dict]) -> str:
-    lines = ["| data | model | full | on demand | times | others, full |", "|---|---|---|---|---|---|"]
+    lines = [
+        "| data | model | full | on demand | times | bill | hasty: times | bill | others, full |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
     for row in rows:
-        columns = ("full_seconds", "on_demand_seconds", "ratio", "peer_seconds")
-        full, lazy, ratio, other = (float(row[column]) for column in columns)
-        lines.append(f"| {row['data']} | {row['model']} | {full:.2f} s | {lazy:.2f} s | {ratio:.1f} | {other:.2f} s |")
+        seconds = {name: f"{float(row[f'{name}_seconds']):.2f} s" for name in ("full", "on_demand", "peer")}
+        ours = f"{float(row['ratio']):.1f} | {float(row['on_demand']):.2f}"
+        hasty = f"{float(row['hasty_ratio']):.1f} | {float(row['hasty']):.2f}"
+        cells = (row["data"], row["model"], seconds["full"], seconds["on_demand"], ours, hasty, seconds["peer"])
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
