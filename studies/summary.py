@@ -31,8 +31,7 @@ def jagdhuber_findings() -> str:
 
 
 def kusner_findings() -> str:
-    rows = rows_of("kusner2014")
-    return findings_table(kusner.findings(kusner.curves_of(rows), kusner.races_of(rows)))
+    return findings_table(kusner.findings(rows_of("kusner2014")))
 
 
 def thomas_findings() -> str:

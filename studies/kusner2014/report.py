@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy.stats import t as student_t
 from studies.findings import Finding, findings_table, verdict_of
 from studies.kusner2014.tasks import BUDGETS, CLASSIFICATION, RANKING, TASKS
 
@@ -16,12 +18,17 @@ MATCH = 0.005  # mean losses that differ by less are equal
 RACE = "race"
 
 
-def curves_of(rows: list[dict]) -> pd.DataFrame:
-    """One line per (task, budget, method): mean test loss and bill over seeds, and the spread of the loss."""
+def losses_of(rows: list[dict]) -> pd.DataFrame:
+    """One line per (task, budget, method, seed)."""
     frame = pd.DataFrame([row for row in rows if row["method"] != RACE])
     frame[["name", "budget"]] = frame["task"].str.rsplit(" ", n=1, expand=True)
     frame["budget"] = frame["budget"].astype(float)
-    by = frame.groupby(["name", "budget", "method"])
+    return frame
+
+
+def curves_of(rows: list[dict]) -> pd.DataFrame:
+    """One line per (task, budget, method): mean test loss and bill over seeds, and the spread of the loss."""
+    by = losses_of(rows).groupby(["name", "budget", "method"])
     return by.agg(
         loss=("loss", "mean"),
         spread=("loss", "std"),
@@ -96,33 +103,39 @@ def tuning_table(curves: pd.DataFrame) -> list[str]:
 # ---- findings
 
 
-def gap(wide: pd.DataFrame, one: str, other: str) -> float:
-    """Mean over budgets of loss(one) - loss(other)."""
-    return float((wide[one] - wide[other]).mean())
+class Gap(NamedTuple):
+    """Mean over budgets and seeds of loss(one) - loss(other), and half of its 95 % interval; NaN for a single seed."""
+
+    mean: float
+    half: float
+
+    def __str__(self) -> str:
+        return f"{self.mean:+.3f}" if np.isnan(self.half) else f"{self.mean:+.3f} ± {self.half:.3f}"
 
 
-def match_finding(curves: pd.DataFrame, names) -> Finding:
-    parts, kept = [], []
-    for name in names:
-        wide = wide_of(curves, name)
-        difference = min(gap(wide, method, "CSTC") for method in ("ASTC", "ASTC soft"))
-        kept.append(difference <= MATCH)
-        parts.append(f"{name} {difference:+.3f}")
+def gap(losses: pd.DataFrame, name: str, one: str, other: str) -> Gap:
+    """Both methods on the same rows, seed by seed: Student's t, over the seeds that have both."""
+    some = losses[losses["name"] == name].pivot_table(index="seed", columns=["method", "budget"], values="loss")
+    by_seed = (some[one] - some[other]).mean(axis=1).dropna()
+    n = len(by_seed)
+    half = student_t.ppf(0.975, n - 1) * by_seed.std() / np.sqrt(n) if n > 1 else np.nan
+    return Gap(float(by_seed.mean()), float(half))
+
+
+def match_finding(losses: pd.DataFrame, names) -> Finding:
+    gaps = {name: min(gap(losses, name, method, "CSTC") for method in ("ASTC", "ASTC soft")) for name in names}
     claim = "ASTC (the better of both kinds) matches CSTC or is better: mean over budgets of ASTC - CSTC"
-    return Finding(claim, ", ".join(parts), verdict_of(kept))
+    return Finding(claim, in_words(gaps), verdict_of([found.mean <= MATCH for found in gaps.values()]))
 
 
-def beats_finding(curves: pd.DataFrame, names, method: str) -> Finding:
-    parts, kept = [], []
-    for name in names:
-        difference = gap(wide_of(curves, name), method, "l1")
-        kept.append(difference < 0)
-        parts.append(f"{name} {difference:+.3f}")
-    return Finding(
-        f"{method} beats the single l1 classifier: mean over budgets of {method} - l1",
-        ", ".join(parts),
-        verdict_of(kept),
-    )
+def beats_finding(losses: pd.DataFrame, names, method: str) -> Finding:
+    gaps = {name: gap(losses, name, method, "l1") for name in names}
+    claim = f"{method} beats the single l1 classifier: mean over budgets of {method} - l1"
+    return Finding(claim, in_words(gaps), verdict_of([found.mean < 0 for found in gaps.values()]))
+
+
+def in_words(gaps: dict[str, Gap]) -> str:
+    return ", ".join(f"{name} {found}" for name, found in gaps.items())
 
 
 def forest_finding(curves: pd.DataFrame, name: str) -> Finding:
@@ -162,12 +175,13 @@ def speed_finding(races: pd.DataFrame) -> Finding:
     return Finding(claim, ", ".join(parts) + " times faster", verdict_of(faster))
 
 
-def findings(curves: pd.DataFrame, races: pd.DataFrame) -> list[Finding]:
+def findings(rows: list[dict]) -> list[Finding]:
+    losses, curves, races = losses_of(rows), curves_of(rows), races_of(rows)
     names = [n for n in TASKS if set(NEEDED) <= set(curves.loc[curves["name"] == n, "method"])]
     if not names:
         return []
-    found = [match_finding(curves, names)]
-    found += [beats_finding(curves, names, method) for method in ("ASTC", "ASTC soft", "CSTC")]
+    found = [match_finding(losses, names)]
+    found += [beats_finding(losses, names, method) for method in ("ASTC", "ASTC soft", "CSTC")]
     if "miniboone" in names:
         found += [forest_finding(curves, "miniboone"), six_features_finding(curves)]
     found += [forest_finding(curves, name) for name in ("covertype", "yahoo-like") if name in names]
@@ -214,7 +228,7 @@ def write_report(rows: list[dict], folder: Path) -> None:
     missing += [m for m in METHODS if not (curves["method"] == m).any()]
     template = (Path(__file__).parent / "report.template.md").read_text()
     text = template.format(
-        findings=findings_table(findings(curves, races)),
+        findings=findings_table(findings(rows)),
         seeds=", ".join(f"{name} {n}" for name, n in present.items()),
         missing=f"Not run: {', '.join(missing)}." if missing else "Nothing was skipped.",
         classification="\n".join(loss_table(curves, [n for n in CLASSIFICATION if n in present])),

@@ -7,7 +7,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from studies.findings import Finding, findings_table, verdict_of
-from studies.kusner2014.report import cifar_finding, curves_of, forest_finding, six_features_finding, wide_of
+from studies.kusner2014.report import (
+    cifar_finding,
+    curves_of,
+    forest_finding,
+    gap,
+    in_words,
+    losses_of,
+    six_features_finding,
+)
 from studies.nan2015 import forests, max_costs, variants
 from studies.nan2015.tasks import SIZES, UCI
 from studies.store import ResultStore
@@ -229,7 +237,8 @@ def figure_3_findings() -> list[Finding]:
     """From the rows of studies/kusner2014; only where every method has run."""
     if not FIGURE_3.exists():
         return []
-    curves = curves_of(ResultStore(FIGURE_3, FIGURE_3_VERSION).rows())
+    rows = ResultStore(FIGURE_3, FIGURE_3_VERSION).rows()
+    curves = curves_of(rows)
     needed = {"ASTC", "ASTC soft", "CSTC", "BudgetRF"}
     names = [n for n in curves["name"].unique() if needed <= set(curves.loc[curves["name"] == n, "method"])]
     found = [forest_finding(curves, n) for n in ("miniboone", "covertype", "yahoo-like") if n in names]
@@ -238,18 +247,13 @@ def figure_3_findings() -> list[Finding]:
     if "cifar" in names:
         found.append(cifar_finding(curves))
     miser = [n for n in names if (curves.loc[curves["name"] == n, "method"] == "GreedyMiser").any()]
-    return [*found, miser_finding(curves, miser)] if miser else found
+    return [*found, miser_finding(losses_of(rows), miser)] if miser else found
 
 
-def miser_finding(curves: pd.DataFrame, names: list[str]) -> Finding:
-    parts, kept = [], []
-    for name in names:
-        wide = wide_of(curves, name)
-        lead = float((wide["GreedyMiser"] - wide["BudgetRF"]).mean())
-        kept.append(lead >= 0)
-        parts.append(f"{name} {lead:+.3f}")
+def miser_finding(losses: pd.DataFrame, names: list[str]) -> Finding:
+    gaps = {name: gap(losses, name, "GreedyMiser", "BudgetRF") for name in names}
     claim = "BudgetRF is as good as GreedyMiser or better: mean over budgets of GreedyMiser - BudgetRF"
-    return Finding(claim, ", ".join(parts), verdict_of(kept))
+    return Finding(claim, in_words(gaps), verdict_of([found.mean >= 0 for found in gaps.values()]))
 
 
 # ---- the page
