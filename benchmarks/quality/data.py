@@ -10,6 +10,7 @@ import numpy as np
 import frugalforest as ff
 
 MOST_TESTED = 10_000
+SLOW = 5_000  # rows to fit of the data sets with many classes or columns, where every method takes longest
 
 
 @dataclass(frozen=True)
@@ -27,11 +28,11 @@ SOURCES = {
     "miniboone_tiny": Source("miniboone_tiny", UNIT),
     "miniboone_sub5044": Source("miniboone_sub5044", UNIT),
     "covertype": Source("covtype", UNIT, one_class=1),
-    "covertype, 7 classes": Source("covtype", UNIT),
-    "cifar": Source("cifar10_kmeans400", (2, 4, 8, 16, 32, 64, 120, 200), most_fitted=10_000),
+    "covertype, 7 classes": Source("covtype", UNIT, most_fitted=SLOW),
+    "cifar": Source("cifar10_kmeans400", (2, 4, 8, 16, 32, 64, 120, 200), most_fitted=SLOW),
     "spambase": Source("spambase", UNIT),
     "mfeat_pix": Source("mfeat_pix", (2, 4, 6, 8, 12, 20, 40, 80)),
-    "sensorless": Source("sensorless", UNIT, most_fitted=15_000),
+    "sensorless": Source("sensorless", UNIT, most_fitted=SLOW),
     "dna": Source("dna", (1, 2, 3, 4, 6, 10, 20, 40)),
     "heart": Source("heart_cleveland", (2, 4, 8, 20, 50, 100, 150, 250)),
     "hepatitis": Source("hepatitis", (2, 4, 6, 8, 12, 16, 24, 32)),
