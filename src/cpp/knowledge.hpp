@@ -7,7 +7,7 @@ namespace frugal {
 
 class Knowledge {
   public:
-    explicit Knowledge(const Reachable& trees) : trees_(&trees), values_(trees.n_features + 1) {}
+    explicit Knowledge(const Reachable& trees) : trees_(&trees), values_(trees.n_features + 1), is_plain_(!trees.has_categories()) {}
 
     bool knows(int32_t f) const { return of(f).how != How::no; }
     bool knows_code(int32_t f) const { return of(f).how == How::really; }
@@ -52,6 +52,26 @@ class Knowledge {
         return left ? i + 1 : node.right;
     }
 
+    // Every value is known by its code or not at all, and no feature has categories: `step` may be asked.
+    bool is_plain() const { return is_plain_; }
+
+    // Moves to the child the row goes to, if what is known tells -> whether it does
+    bool step_anyhow(int32_t& i) const {
+        const int32_t following = child(i);
+        if (following >= 0) i = following;
+        return following >= 0;
+    }
+    // The same where all is plain, without a branch, which could only be guessed.
+    bool step(int32_t& i) const {
+        const Reachable::Node& node = trees_->node(i);
+        const Value value = of(node.feature);
+        const bool left = (value.code <= node.limit) | ((value.code == kMissingValue) & node.missing_left);
+        const bool is_known = value.how != How::no;
+        const int32_t to_left = i + 1, child = node.right ^ ((node.right ^ to_left) & -static_cast<int32_t>(left));
+        i ^= (i ^ child) & -static_cast<int32_t>(is_known);
+        return is_known;
+    }
+
   private:
     enum class How : uint8_t { no, really, imagined, between };
     struct Value {
@@ -61,6 +81,7 @@ class Knowledge {
 
     const Value& of(int32_t f) const { return values_[static_cast<size_t>(f + 1)]; }
     void know(int32_t f, ValueCode code, How how) {
+        is_plain_ &= how == How::really;
         values_[static_cast<size_t>(f + 1)] = {code, how};
         bits_ |= Reachable::bit(f);
     }
@@ -70,6 +91,7 @@ class Knowledge {
     std::vector<float> rank_;           // (n_features), of imagined values
     std::vector<ValueCode> last_code_;  // (n_features), of values between a code and this
     uint64_t bits_ = 0;
+    bool is_plain_;
 };
 
 }  // namespace frugal

@@ -18,13 +18,15 @@ class Looks {
           sets_(most_visits < kEnoughVisits ? nullptr : sets),
           width_(trees.width()),
           most_visits_(most_visits),
+          reachable_(sets_ ? trees.n_trees : 0),
           is_stale_(trees.n_trees, 1),
           reads_(trees.n_trees, 0),
           ranges_(trees.is_narrow() ? 2 * trees.n_trees : 0),
           leads_(trees.is_narrow() ? 0 : 2 * trees.n_trees * width_ / 8),
           unseen_(trees.is_narrow() ? 0 : width_ / 8),
           visits_(2 * trees.n_trees),
-          matters_(trees.is_narrow() && trees.n_channels > 1 ? trees.n_channels : 0) {}
+          matters_(trees.is_narrow() && trees.n_channels > 1 ? trees.n_channels : 0),
+          n_taken_(sets_ ? trees.n_channels : 0, kNone) {}
 
     // Forgets everything: another row begins.
     void restart(int32_t leader) {
@@ -32,6 +34,7 @@ class Looks {
         has_looked_ = false;
         std::fill(is_stale_.begin(), is_stale_.end(), 1);
         taken_.clear();
+        std::fill(n_taken_.begin(), n_taken_.end(), kNone);
     }
 
     // Whether a tree adds to the leader or to a rival that is looked for; others change no lead.
@@ -74,17 +77,13 @@ class Looks {
         if (sets_) narrow_sets(knowledge);
         has_looked_ = true;
         if (sets_) return look_by_sets(trees, n, cursor);
-        ways_.resize(std::max(ways_.size(), 2 * n));
-        Way* end = ways_.data();
+        going_.resize(std::max(going_.size(), 2 * n));
+        Way* end = going_.data();
         for (size_t a = 0; a < n; ++a) end = start(trees[a], cursor[static_cast<size_t>(trees[a])], end);
+        const auto n_going = static_cast<size_t>(end - going_.data());
         trees_->with_size([&](auto is_small) {
-            for (auto n_ways = static_cast<size_t>(end - ways_.data()); n_ways > 0;) {
-                next_ways_.resize(std::max(next_ways_.size(), 2 * n_ways));
-                Way* next_end = next_ways_.data();
-                for (size_t a = 0; a < n_ways; ++a) next_end = go_on<is_small>(knowledge, ways_[a], next_end);
-                n_ways = static_cast<size_t>(next_end - next_ways_.data());
-                ways_.swap(next_ways_);
-            }
+            if (most_visits_ == 0) return take_whole<is_small>(n_going);
+            knowledge.is_plain() ? follow<is_small, true>(knowledge, n_going) : follow<is_small, false>(knowledge, n_going);
         });
     }
 
@@ -104,6 +103,7 @@ class Looks {
     }
 
   private:
+    static constexpr size_t kNone = std::numeric_limits<size_t>::max();
     static constexpr uint32_t kEnoughVisits = 64;  // a policy that allows so many may as well see small trees as a whole
 
     struct Leads8 {
@@ -120,19 +120,27 @@ class Looks {
         return channel == static_cast<int32_t>(slot) ? Lead{-high, -low} : Lead{0, 0};
     }
 
-    // Catches up with what was bought since the last look: many features at once are faster, and most rows are looked at late.
+    // Catches up with what was bought since a channel was last looked at: many features at once are faster, and most rows are
+    // looked at late.
     void narrow_sets(const Knowledge& knowledge) {
-        if (!has_looked_) reachable_ = sets_->all();
-        sets_->narrow(knowledge, taken_, reachable_.data());
-        taken_.clear();
+        for (size_t channel = 0; channel < n_taken_.size(); ++channel) {
+            if (!matters_.empty() && !matters_[channel]) continue;
+            size_t& n_taken = n_taken_[channel];
+            if (n_taken == kNone) {
+                sets_->start(channel, reachable_.data());
+                n_taken = 0;
+            }
+            sets_->narrow(knowledge, taken_.data() + n_taken, taken_.size() - n_taken, channel, reachable_.data());
+            n_taken = taken_.size();
+        }
     }
 
     void look_by_sets(const int32_t* trees, size_t n, const std::vector<int32_t>& cursor) {
         for (size_t a = 0; a < n; ++a) {
             const auto t = static_cast<size_t>(trees[a]);
-            const uint64_t left = reachable_[t] & sets_->left_of(cursor[t]);
+            const uint64_t reachable = reachable_[sets_->place_of(trees[a])], left = reachable & sets_->left_of(cursor[t]);
             ranges_[2 * t] = sets_->extremes(t, left);
-            ranges_[2 * t + 1] = sets_->extremes(t, reachable_[t] & ~left);
+            ranges_[2 * t + 1] = sets_->extremes(t, reachable & ~left);
         }
     }
 
@@ -146,35 +154,65 @@ class Looks {
             visits_[static_cast<size_t>(place)] = most_visits_;
             clear(static_cast<size_t>(place));
             *end++ = {children[side], place};
-            trees_->prefetch(children[side]);
+            trees_->prefetch_node(children[side]);
         }
         return end;
     }
 
-    // One step of a way; those that go on from there, two at most, are written to `end` -> the new end. A step without branches, which
-    // also asked at known nodes whether there is anything new below, took 10 to 30 % longer.
+    // Bounds that do not care for what is known: all that is below the beginning of each way.
     template <bool is_small>
-    Way* go_on(const Knowledge& knowledge, const Way& way, Way* end) {
-        const Reachable::Node& node = trees_->node(way.node);
+    void take_whole(size_t n_ways) {
+        for (size_t a = 0; a < n_ways; ++a) {
+            const auto place = static_cast<size_t>(going_[a].place);
+            reads_[place / 2] |= trees_->below(going_[a].node);
+            widen<is_small>(place, going_[a].node);
+        }
+    }
+
+    // Moves ways side by side, a step each, to the nodes that what is known does not decide, and on from there into both children.
+    // Which of the ways end with a step could only be guessed: each is written to both lists, and counts in one.
+    template <bool is_small, bool is_plain>
+    void follow(const Knowledge& knowledge, size_t n_going) {
+        for (size_t n_undecided = 0; n_going + n_undecided > 0;) {
+            going_.resize(std::max(going_.size(), n_going + 2 * n_undecided));
+            arriving_.resize(std::max(arriving_.size(), n_going));
+            Way *going = going_.data(), *arriving = arriving_.data();
+            size_t n_left = 0, n_arriving = 0;
+            for (size_t a = 0; a < n_going; ++a) {
+                Way way = going[a];
+                const bool goes_on = is_plain ? knowledge.step(way.node) : knowledge.step_anyhow(way.node);
+                trees_->prefetch(way.node, goes_on);
+                going[n_left] = arriving[n_arriving] = way;
+                n_left += goes_on;
+                n_arriving += !goes_on;
+            }
+            Way* end = going + n_left;
+            for (size_t a = 0; a < n_undecided; ++a) end = fork<is_small>(knowledge, undecided_[a], end);
+            n_going = static_cast<size_t>(end - going);
+            n_undecided = n_arriving;
+            undecided_.swap(arriving_);  // asked about in the next turn, when they have come from memory
+        }
+    }
+
+    // Writes the ways into both children of a node that is not decided to `end`, if they can tell anything new -> the new end
+    template <bool is_small>
+    Way* fork(const Knowledge& knowledge, const Way& way, Way* end) {
         const auto place = static_cast<size_t>(way.place);
+        const uint64_t below = trees_->below(way.node);
         uint64_t& reads = reads_[place / 2];
         // A leaf, a subtree of which nothing is known, or one too many: what the subtree holds at all is a bound too.
-        if (!(node.below & knowledge.bits()) || visits_[place] == 0) {
-            reads |= node.below;
+        if (!(below & knowledge.bits()) || visits_[place] == 0) {
+            reads |= below;
             widen<is_small>(place, way.node);
             return end;
         }
         --visits_[place];
-        if (const int32_t following = knowledge.child(way.node); following >= 0) {
-            *end++ = {following, way.place};
-            trees_->prefetch(following);
-            return end;
-        }
         if (!can_widen<is_small>(place, way.node)) return end;
+        const Reachable::Node& node = trees_->node(way.node);
         reads |= Reachable::bit(node.feature);
         for (const int32_t child : {way.node + 1, node.right}) {
             *end++ = {child, way.place};
-            trees_->prefetch(child);
+            trees_->prefetch_node(child);
         }
         return end;
     }
@@ -235,16 +273,17 @@ class Looks {
     uint32_t most_visits_;
     int32_t leader_ = 0;
     bool has_looked_ = false;
-    std::vector<uint64_t> reachable_;  // (n_trees): leaves, if there are sets of them
+    std::vector<uint64_t> reachable_;  // (n_trees), by place: leaves, if there are sets of them
     std::vector<uint8_t> is_stale_;  // (n_trees): something is known below the cursor that was not when it was looked at
     std::vector<uint64_t> reads_;    // (n_trees): features that the part seen by the last look can still read, as bits
     std::vector<LeafSets::Extremes> ranges_;   // (n_trees, 2), of narrow trees
     std::vector<Leads8> leads_;      // (n_trees, 2, width / 8), of wide trees: least and largest lead over each class
     std::vector<Leads8> unseen_;     // (width / 8): what they are before anything is seen
-    std::vector<uint32_t> visits_;   // (n_trees, 2): nodes that may still be looked at
+    std::vector<uint32_t> visits_;   // (n_trees, 2): undecided nodes that may still be looked below
     std::vector<uint8_t> matters_;   // (n_channels): the leader and those that are looked for; empty: all do
-    std::vector<int32_t> taken_;     // features that reachable_ does not know of yet
-    std::vector<Way> ways_, next_ways_;
+    std::vector<int32_t> taken_;     // features that became known, if there are sets
+    std::vector<size_t> n_taken_;    // (n_channels): how many of them reachable_ knows of; kNone: it holds another row
+    std::vector<Way> going_, undecided_, arriving_;
 };
 
 }  // namespace frugal

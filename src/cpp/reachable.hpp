@@ -37,19 +37,18 @@ struct EnsembleArrays {
 };
 
 // Immutable. Scores are kept in channels: with two classes usually one, the lead of the second over the first; otherwise one for
-// each class. What can be reached below a node is kept in whole steps of a grid, rounded outwards, in the same line of memory as
-// the node itself: walking through large forests is waiting for memory. A tree adds to all channels (it is wide) or, as boosters
-// grow them, to one (narrow).
+// each class. What can be reached below a node is kept in whole steps of a grid, rounded outwards. Nodes lie apart from it and
+// close together: walking through large forests is waiting for memory, and most nodes are only passed by. A tree adds to all
+// channels (it is wide) or, as boosters grow them, to one (narrow).
 class Reachable {
   public:
     struct Node {
-        uint64_t below;                               // features of the subtree, each as bit f % 64, so that one may stand for several
         int32_t feature;                              // -1: leaf
         int32_t right;                                // right child, or the leaf's row in values
         uint32_t limit : 30, missing_left : 1, is_categorical : 1;  // numeric: codes up to the limit go left; categorical: number of the set
         float left_share;                             // of the training rows that came by
     };
-    static_assert(sizeof(Node) == 24);
+    static_assert(sizeof(Node) == 16);
 
     // Least, largest and mean value below a node of a narrow tree, in steps.
     struct Range {
@@ -68,6 +67,7 @@ class Reachable {
         number_thresholds(a);
         choose_grid(a);
         means_.resize(a.n_nodes * n_channels);
+        nodes_.resize(a.n_nodes);
         lines_.resize((a.n_nodes * stride_ + sizeof(Line) - 1) / sizeof(Line));
         for (size_t t = a.n_trees; t-- > 0;)
             for (int64_t i = a.node_offsets[t + 1]; i-- > a.node_offsets[t];) add_node(a, t, static_cast<size_t>(i));
@@ -77,10 +77,20 @@ class Reachable {
     std::vector<int64_t> roots;   // (n_trees)
     std::vector<double> base;     // (n_channels)
 
-    const Node& node(int32_t i) const { return *reinterpret_cast<const Node*>(record(i)); }
-    void prefetch(int32_t i) const { __builtin_prefetch(record(i)); }
+    int64_t n_nodes_of(size_t t) const { return (t + 1 < n_trees ? roots[t + 1] : static_cast<int64_t>(nodes_.size())) - roots[t]; }
+    const Node& node(int32_t i) const { return nodes_[static_cast<size_t>(i)]; }
+    void prefetch_node(int32_t i) const { __builtin_prefetch(nodes_.data() + i); }
+    // One of both, chosen without a branch.
+    void prefetch(int32_t i, bool is_node) const {
+        const auto node = reinterpret_cast<uintptr_t>(nodes_.data() + i), reach = reinterpret_cast<uintptr_t>(record(i));
+        __builtin_prefetch(reinterpret_cast<const void*>(reach ^ ((reach ^ node) & -static_cast<uintptr_t>(is_node))));
+    }
+    // Features of the subtree, each as bit f % 64, so that one may stand for several.
+    uint64_t below(int32_t i) const { return read<uint64_t>(i, 0); }
+    void prefetch_reach(int32_t i) const { __builtin_prefetch(record(i)); }
     const double* leaf_values(int32_t leaf) const { return values_.data() + static_cast<size_t>(leaf) * n_classes; }
     bool is_categorical(size_t f) const { return is_category_[f]; }
+    bool has_categories() const { return !sets_.empty(); }
     const float* mean(int32_t i) const { return means_.data() + static_cast<size_t>(i) * n_channels; }
 
     double step() const { return step_; }
@@ -94,8 +104,8 @@ class Reachable {
 
     template <bool is_small>
     Range range(int32_t i) const {
-        if constexpr (!is_small) return read<Range>(i, 0);
-        const auto steps = read<std::array<int16_t, 3>>(i, 0);
+        if constexpr (!is_small) return read<Range>(i, kBelow);
+        const auto steps = read<std::array<int16_t, 3>>(i, kBelow);
         return {steps[0], steps[1], steps[2]};
     }
     Range range(int32_t i) const { return is_small_ ? range<true>(i) : range<false>(i); }
@@ -103,12 +113,12 @@ class Reachable {
     size_t width() const { return width_; }
     template <bool is_small>
     Eight eight(int32_t i, size_t first) const {
-        if constexpr (is_small) return eight_of_bytes(record(i) + sizeof(Node) + first);
-        return read<Eight>(i, first * sizeof(int16_t));
+        if constexpr (is_small) return eight_of_bytes(record(i) + kBelow + first);
+        return read<Eight>(i, kBelow + first * sizeof(int16_t));
     }
     template <bool is_small>
     int16_t steps(int32_t i, size_t place) const {
-        return is_small ? read<int8_t>(i, place) : read<int16_t>(i, place * sizeof(int16_t));
+        return is_small ? read<int8_t>(i, kBelow + place) : read<int16_t>(i, kBelow + place * sizeof(int16_t));
     }
     int16_t steps(int32_t i, size_t place) const { return is_small_ ? steps<true>(i, place) : steps<false>(i, place); }
 
@@ -118,8 +128,7 @@ class Reachable {
             const bool has_bit = value >= 0 && value < static_cast<double>(64 * set_words_);
             return has_bit ? static_cast<ValueCode>(value) : kMissingValue;
         }
-        const std::vector<double>& own = thresholds_[f];
-        return static_cast<ValueCode>(std::lower_bound(own.begin(), own.end(), value) - own.begin());
+        return static_cast<ValueCode>(n_below(thresholds_[f], value));
     }
 
     // Codes of a feature are below this number, or kMissingValue.
@@ -136,7 +145,19 @@ class Reachable {
     double channel(const double* scores, size_t c) const { return n_channels == 1 ? scores[1] - scores[0] : scores[c]; }
 
   private:
+    // How many of the sorted numbers are below a value. Halves without a branch: which half it is could only be guessed.
+    static size_t n_below(const std::vector<double>& numbers, double value) {
+        size_t first = 0, n = numbers.size();
+        while (n > 0) {
+            const size_t half = (n + 1) / 2;
+            first += half & -static_cast<size_t>(numbers[first + half - 1] < value);
+            n -= half;
+        }
+        return first;
+    }
+
     static constexpr double kRoundedShare = 0.1;
+    static constexpr size_t kBelow = sizeof(uint64_t);  // bytes of a record before its numbers
 
     static void check(const EnsembleArrays& a) {
         const auto fail = [](const char* what) { throw std::invalid_argument(what); };
@@ -182,20 +203,24 @@ class Reachable {
         unsigned char bytes[64];
     };
 
-    // Numbers behind a node.
+    // Of the record of a node, from a byte on.
     template <class T>
     T read(int32_t i, size_t offset) const {
         T found;
-        std::memcpy(&found, record(i) + sizeof(Node) + offset, sizeof(T));
+        std::memcpy(&found, record(i) + offset, sizeof(T));
         return found;
     }
     template <class T>
-    void write(int32_t i, size_t place, T number) {
-        std::memcpy(lines_.data()->bytes + static_cast<size_t>(i) * stride_ + sizeof(Node) + place * sizeof(T), &number, sizeof(T));
+    void write(int32_t i, size_t offset, T number) {
+        std::memcpy(lines_.data()->bytes + static_cast<size_t>(i) * stride_ + offset, &number, sizeof(T));
+    }
+
+    template <class T>
+    void write_number(int32_t i, size_t place, T number) {
+        write(i, kBelow + place * sizeof(T), number);
     }
 
     const unsigned char* record(int32_t i) const { return lines_.data()->bytes + static_cast<size_t>(i) * stride_; }
-    Node& node_at(size_t i) { return *reinterpret_cast<Node*>(lines_.data()->bytes + i * stride_); }
 
     // The finest grid of a power of two on which every leaf fits. Numbers are small where nearly all leaves lie on the grid of
     // small ones, as votes do: 16 bits in narrow trees and 8 in wide ones, otherwise twice that. Differences of two numbers of
@@ -212,8 +237,8 @@ class Reachable {
         step_ = is_small_ ? small_step : step_for(largest, finest);
         width_ = is_narrow() ? n_channels : (n_channels + 7) / 8 * 8;
         const size_t n_bytes = is_narrow() ? (is_small_ ? 6 : sizeof(Range)) : 3 * width_ * (is_small_ ? 1 : 2);
-        stride_ = sizeof(Node) + (n_bytes + 7) / 8 * 8;
-        // A node of a wide tree never lies on more lines than it must; narrow ones are small, and closer together is better.
+        stride_ = kBelow + (n_bytes + 7) / 8 * 8;
+        // The record of a wide tree never lies on more lines than it must; narrow ones are small, and closer together is better.
         if (stride_ > sizeof(Line) / 2 && !is_narrow()) stride_ = (stride_ + sizeof(Line) - 1) / sizeof(Line) * sizeof(Line);
     }
 
@@ -246,7 +271,7 @@ class Reachable {
 
     // Children come first, since they lie behind their parent.
     void add_node(const EnsembleArrays& a, size_t t, size_t i) {
-        Node& node = node_at(i);
+        Node& node = nodes_[i];
         node.feature = a.feature[i] < 0 ? -1 : a.feature[i];
         node.right = a.right[i];
         float* mean = means_.data() + i * n_channels;
@@ -261,7 +286,7 @@ class Reachable {
             const auto left = static_cast<int32_t>(i) + 1, right = node.right;
             const double weight = a.node_weight[left] + a.node_weight[right];
             node.left_share = weight > 0 ? static_cast<float>(a.node_weight[left] / weight) : 0.5f;
-            node.below = bit(node.feature) | this->node(left).below | this->node(right).below;
+            write(static_cast<int32_t>(i), 0, bit(node.feature) | below(left) | below(right));
             for (size_t c = 0; c < n_channels; ++c)
                 mean[c] = node.left_share * this->mean(left)[c] + (1 - node.left_share) * this->mean(right)[c];
         }
@@ -271,9 +296,9 @@ class Reachable {
     void set_reach(int32_t i, size_t t) {
         const auto set = [&](size_t place, int32_t steps) {
             if (is_narrow())
-                is_small_ ? write(i, place, static_cast<int16_t>(steps)) : write(i, place, steps);
+                is_small_ ? write_number(i, place, static_cast<int16_t>(steps)) : write_number(i, place, steps);
             else
-                is_small_ ? write(i, place, static_cast<int8_t>(steps)) : write(i, place, static_cast<int16_t>(steps));
+                is_small_ ? write_number(i, place, static_cast<int8_t>(steps)) : write_number(i, place, static_cast<int16_t>(steps));
         };
         const size_t first = is_narrow() ? static_cast<size_t>(channel_of(t)) : 0, n = is_narrow() ? 1 : n_channels;
         const size_t part = is_narrow() ? 1 : width_;
@@ -300,7 +325,8 @@ class Reachable {
 
     int32_t mean_steps(int32_t i, size_t c) const { return static_cast<int32_t>(std::nearbyint(static_cast<double>(mean(i)[c]) / step_)); }
 
-    HugeVector<Line> lines_;          // (n_nodes) records of stride_ bytes: Node, then Range or rows
+    HugeVector<Node> nodes_;          // (n_nodes)
+    HugeVector<Line> lines_;          // (n_nodes) records of stride_ bytes: features below, then Range or rows
     size_t stride_ = 0, width_ = 0;
     double step_ = 1;
     bool is_small_ = false;

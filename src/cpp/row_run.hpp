@@ -10,6 +10,7 @@
 #include "looks.hpp"
 #include "purse.hpp"
 #include "stops.hpp"
+#include "waiting_trees.hpp"
 
 namespace frugal {
 
@@ -21,7 +22,7 @@ struct Policy {
     bool deep = true;            // bounds follow what is known below a cursor; otherwise they take the whole subtree
     bool grouped = true;         // trees that wait for one feature are bounded together
     double range_weight = 0.2;   // how much the two-sided range counts beside the one-sided score
-    uint32_t most_visits = 64;   // nodes looked at below one child of a cursor, at most
+    uint32_t most_visits = 64;   // undecided nodes below one child of a cursor that are looked below, at most
     double hope = 0.5;           // look deep only once the estimated lead reaches this share of what can still be lost
     uint32_t most_boxes = 0;     // parts of the space of unread values that are tried for a proof, at most; 0: none
     double tolerance = 0;        // leads up to it count as ties: rounding could turn them
@@ -38,10 +39,8 @@ class RowRun {
           knowledge_(trees),
           looks_(trees, sets, policy.deep ? policy.most_visits : 0),
           n_slots_(trees.n_channels),
-          first_(trees.n_features, -1),
-          n_waiting_(trees.n_features, 0),
+          waiting_(trees.n_trees, trees.n_features),
           cursor_(trees.n_trees),
-          next_(trees.n_trees, -1),
           sums_(3 * trees.width(), 0),
           gain_(trees.n_features, 0),
           rivals_(n_slots_) {
@@ -49,7 +48,7 @@ class RowRun {
         for (size_t t = 0; t < trees.n_trees; ++t) {
             cursor_[t] = static_cast<int32_t>(trees.roots[t]);
             count_first(t);
-            wait_if_open(static_cast<int32_t>(t));
+            wait(static_cast<int32_t>(t));
         }
         assess();
     }
@@ -58,11 +57,8 @@ class RowRun {
     void restart(const RowRun& start) {
         purse_ = start.purse_;
         knowledge_ = start.knowledge_;
-        first_ = start.first_;
-        n_waiting_ = start.n_waiting_;
-        active_ = start.active_;
+        waiting_ = start.waiting_;
         cursor_ = start.cursor_;
-        next_ = start.next_;
         sums_ = start.sums_;
         open_ = start.open_;
         gain_ = start.gain_;
@@ -70,16 +66,17 @@ class RowRun {
         leader_ = start.leader_;
         is_hopeful_ = start.is_hopeful_;
         looks_.restart(leader_);
-        stops_.clear();
+        stops_ = nullptr;
     }
 
     // The leaves that the row would end in are known: a tree goes from stop to stop instead of from node to node. What the run
     // does depends on a stop only after the features were bought that lead to it.
     void foresee(const Stops& stops, const int32_t* leaves /* (n_trees) */) {
-        stops_.resize(trees_->n_trees);
-        for (size_t t = 0; t < stops_.size(); ++t) {
-            stops_[t] = stops.of(leaves[t]);
-            __builtin_prefetch(stops_[t]);
+        stops_ = &stops;
+        stop_.resize(trees_->n_trees);
+        for (size_t t = 0; t < stop_.size(); ++t) {
+            stop_[t] = stops.first(leaves[t]);
+            stops.prefetch(stop_[t]);
         }
     }
 
@@ -119,7 +116,7 @@ class RowRun {
     }
 
     bool knows(int32_t f) const { return knowledge_.knows(f); }
-    bool has_waiting_trees() const { return !active_.empty(); }
+    bool has_waiting_trees() const { return !waiting_.empty(); }
     int32_t leader() const { return leader_; }
     // The label is proven: no completion of the row can change it.
     bool is_closed() const { return open_.empty(); }
@@ -139,7 +136,7 @@ class RowRun {
     }
 
     bool is_over() const {
-        if (active_.empty()) return true;
+        if (waiting_.empty()) return true;
         switch (policy_->stop) {
             case Stop::all: return false;
             case Stop::label: return is_closed();
@@ -183,7 +180,7 @@ class RowRun {
   private:
     static constexpr double kInfinity = std::numeric_limits<double>::infinity();
     static constexpr double kNear = 0.7;      // branching is tried once bounds cover this share of the lead at risk
-    static constexpr size_t kTreesAtOnce = 16;  // looked at before it is tried whether that is enough
+    static constexpr size_t kTreesAtOnce = 32;  // looked at before it is tried whether that is enough
 
     void take(int32_t f) {
         advance(f);
@@ -192,17 +189,15 @@ class RowRun {
 
     // Moves the trees that wait for a feature which is known now.
     void advance(int32_t f) {
-        const auto feature = static_cast<size_t>(f);
-        moving_.clear();
-        for_waiting(f, [&](int32_t t) { moving_.push_back({t, cursor_[static_cast<size_t>(t)]}); });
-        first_[feature] = -1;
-        n_waiting_[feature] = 0;
-        remove_active(f);
+        moving_.resize(waiting_.n_trees(f));
+        Moving* end = moving_.data();
+        waiting_.for_trees(f, [&](int32_t t) { *end++ = {t, cursor_[static_cast<size_t>(t)]}; });
+        waiting_.remove_all(f);
         looks_.take(f);
-        if (stops_.empty())
-            advance_all();
-        else
+        if (stops_)
             advance_by_stops();
+        else
+            advance_all();
     }
 
     // ---- trees
@@ -220,10 +215,10 @@ class RowRun {
                 int32_t& cursor = cursor_[static_cast<size_t>(moving.tree)];
                 if (const int32_t following = knowledge_.child(cursor); following >= 0) {
                     cursor = following;
-                    trees_->prefetch(cursor);
+                    trees_->prefetch_node(cursor);
                     going_[n_left++] = moving;
                 } else {
-                    wait_if_open(moving.tree);
+                    wait(moving.tree);
                 }
             }
             going_.resize(n_left);
@@ -242,19 +237,23 @@ class RowRun {
     }
 
     void advance_by_stops() {
-        for (const Moving& moving : moving_) {
-            const auto t = static_cast<size_t>(moving.tree);
-            const Stops::Stop* stop = Stops::following(stops_[t], knowledge_);
-            stops_[t] = stop;
-            cursor_[t] = stop->node;
-            trees_->prefetch(stop->node);
-            if (stop->feature >= 0) wait(moving.tree, stop->feature);
-        }
+        stops_->with_table([&](const auto* table) {
+            for (const Moving& moving : moving_) {
+                const auto t = static_cast<size_t>(moving.tree);
+                const auto* stop = Stops::following(table + stop_[t], knowledge_);
+                stop_[t] = static_cast<size_t>(stop - table);
+                cursor_[t] = static_cast<int32_t>(trees_->roots[t]) + static_cast<int32_t>(stop->node);
+                trees_->prefetch_reach(cursor_[t]);
+                waiting_.add(moving.tree, static_cast<int32_t>(stop->feature) - 1);
+                looks_.forget(moving.tree);
+            }
+        });
         count_all();
     }
 
     template <bool is_small>
     void count_narrow() {
+        if (trees_->n_channels == 1) return count_single<is_small>();
         const size_t width = trees_->width();
         for (const Moving& moving : moving_) {
             const auto t = static_cast<size_t>(moving.tree);
@@ -264,6 +263,18 @@ class RowRun {
             own[width] += is.high - was.high;
             own[2 * width] += is.mean - was.mean;
         }
+    }
+
+    template <bool is_small>
+    void count_single() {
+        Reachable::Range sum{};
+        for (const Moving& moving : moving_) {
+            const Reachable::Range is = trees_->range<is_small>(cursor_[static_cast<size_t>(moving.tree)]), was = trees_->range<is_small>(moving.from);
+            sum = {sum.low + is.low - was.low, sum.high + is.high - was.high, sum.mean + is.mean - was.mean};
+        }
+        sums_[0] += sum.low;
+        sums_[1] += sum.high;
+        sums_[2] += sum.mean;
     }
 
     // Eight of the sums. Differences of so many small numbers fit 16 bits together.
@@ -290,29 +301,9 @@ class RowRun {
         for (size_t part = 0; part < 3; ++part) sums_[part * trees_->width() + static_cast<size_t>(trees_->channel_of(t))] += parts[part];
     }
 
-    void wait_if_open(int32_t t) {
-        const int32_t f = trees_->node(cursor_[static_cast<size_t>(t)]).feature;
-        if (f >= 0) wait(t, f);
-    }
-
-    void wait(int32_t t, int32_t f) {
-        const auto feature = static_cast<size_t>(f);
-        if (n_waiting_[feature]++ == 0) active_.push_back(f);
-        next_[static_cast<size_t>(t)] = first_[feature];
-        first_[feature] = t;
+    void wait(int32_t t) {
+        waiting_.add(t, trees_->node(cursor_[static_cast<size_t>(t)]).feature);
         looks_.forget(t);
-    }
-
-    void remove_active(int32_t f) {
-        const auto at = std::find(active_.begin(), active_.end(), f);
-        if (at == active_.end()) return;
-        *at = active_.back();
-        active_.pop_back();
-    }
-
-    template <class Visit>
-    void for_waiting(int32_t f, Visit&& visit) const {
-        for (int32_t t = first_[static_cast<size_t>(f)]; t >= 0; t = next_[static_cast<size_t>(t)]) visit(t);
     }
 
     // Calls visit(values) for every leaf that the row can still reach below a node.
@@ -327,7 +318,7 @@ class RowRun {
 
     void add_mean(int32_t i, double share, double* scores) const {
         const Reachable::Node& node = trees_->node(i);
-        if (!(node.below & knowledge_.bits())) {
+        if (!(trees_->below(i) & knowledge_.bits())) {
             for (size_t c = 0; c < n_slots_; ++c) scores[c] += share * static_cast<double>(trees_->mean(i)[c]);
             return;
         }
@@ -413,14 +404,15 @@ class RowRun {
         close_rivals([&](const Rival& rival) { return rival.least; });
         looks_.look_for(open_);
         stale_.clear();
-        for (const int32_t f : active_)
-            for_waiting(f, [&](int32_t t) {
+        waiting_.for_features([&](int32_t f) {
+            waiting_.for_trees(f, [&](int32_t t) {
                 if (!looks_.matters(t)) return;
                 if (looks_.is_stale(t))
                     stale_.push_back(t);
                 else
                     tighten(t);
             });
+        });
         for (size_t first = 0; first < stale_.size() && !is_closed(); first += kTreesAtOnce) {
             const size_t n = std::min(kTreesAtOnce, stale_.size() - first);
             looks_.look(knowledge_, stale_.data() + first, n, cursor_);
@@ -446,16 +438,16 @@ class RowRun {
             Rival& rival = rivals_[slot];
             rival.done = cursor_steps(slot);
             int64_t ends = 0;
-            for (const int32_t f : active_) {
+            waiting_.for_features([&](int32_t f) {
                 int64_t all_left = 0, all_right = 0;
-                for_waiting(f, [&](int32_t t) {
+                waiting_.for_trees(f, [&](int32_t t) {
                     if (!looks_.matters(t)) return;
                     rival.done -= looks_.whole(t, cursor_[static_cast<size_t>(t)], slot).least;
                     all_left += looks_.below(t, 0, slot).least;
                     all_right += looks_.below(t, 1, slot).least;
                 });
                 ends += std::min(all_left, all_right);
-            }
+            });
             rival.at_most = rival.done + ends;
         }
     }
@@ -467,34 +459,34 @@ class RowRun {
     // Trees that wait for the same feature share one unknown: the least sum over the intervals between their thresholds.
     void bound_together() {
         for (const size_t slot : open_) rivals_[slot].together = rivals_[slot].done;
-        for (const int32_t f : active_) {
-            waiting_.clear();
-            for_waiting(f, [&](int32_t t) {
-                if (looks_.matters(t)) waiting_.push_back(t);
+        waiting_.for_features([&](int32_t f) {
+            together_.clear();
+            waiting_.for_trees(f, [&](int32_t t) {
+                if (looks_.matters(t)) together_.push_back(t);
             });
             if (trees_->is_categorical(static_cast<size_t>(f))) {
                 for (const size_t slot : open_)
-                    for (const int32_t t : waiting_) rivals_[slot].together += std::min(looks_.below(t, 0, slot).least, looks_.below(t, 1, slot).least);
-                continue;
+                    for (const int32_t t : together_) rivals_[slot].together += std::min(looks_.below(t, 0, slot).least, looks_.below(t, 1, slot).least);
+                return;
             }
             const auto limit = [&](int32_t t) { return trees_->node(cursor_[static_cast<size_t>(t)]).limit; };
-            std::sort(waiting_.begin(), waiting_.end(), [&](int32_t a, int32_t b) { return limit(a) < limit(b); });
+            std::sort(together_.begin(), together_.end(), [&](int32_t a, int32_t b) { return limit(a) < limit(b); });
             for (const size_t slot : open_) rivals_[slot].together += least_together(slot, !knows(f), limit);
-        }
+        });
     }
 
     template <class Limit>
     int64_t least_together(size_t slot, bool can_be_missing, Limit&& limit) {
         int64_t sum = 0, missing = 0;
-        for (const int32_t t : waiting_) {
+        for (const int32_t t : together_) {
             sum += looks_.below(t, 0, slot).least;
             missing += looks_.below(t, trees_->node(cursor_[static_cast<size_t>(t)]).missing_left ? 0 : 1, slot).least;
         }
         int64_t least = can_be_missing ? std::min(sum, missing) : sum;
-        for (size_t a = 0; a < waiting_.size(); ++a) {  // the value rises beyond one threshold after the other
-            const int32_t t = waiting_[a];
+        for (size_t a = 0; a < together_.size(); ++a) {  // the value rises beyond one threshold after the other
+            const int32_t t = together_[a];
             sum += looks_.below(t, 1, slot).least - looks_.below(t, 0, slot).least;
-            if (a + 1 == waiting_.size() || limit(waiting_[a + 1]) != limit(t)) least = std::min(least, sum);
+            if (a + 1 == together_.size() || limit(together_[a + 1]) != limit(t)) least = std::min(least, sum);
         }
         return least;
     }
@@ -502,13 +494,13 @@ class RowRun {
     // The gain of each feature, and the spread of what is open.
     void weigh() {
         for (const size_t slot : open_) rivals_[slot].spread = 0;
-        for (const int32_t f : active_) {
+        waiting_.for_features([&](int32_t f) {
             double gain = 0;
-            for_waiting(f, [&](int32_t t) {
+            waiting_.for_trees(f, [&](int32_t t) {
                 if (looks_.matters(t)) gain += weigh_tree(t);
             });
             gain_[static_cast<size_t>(f)] = gain;
-        }
+        });
     }
 
     double weigh_tree(int32_t t) {
@@ -536,7 +528,7 @@ class RowRun {
     bool is_settled_in_boxes() const {
         std::vector<RowRun> boxes(1, *this);
         boxes.back().is_box_ = true;
-        boxes.back().stops_.clear();
+        boxes.back().stops_ = nullptr;
         uint32_t n_boxes = 0;
         while (!boxes.empty()) {
             const RowRun box = std::move(boxes.back());
@@ -554,17 +546,17 @@ class RowRun {
     // The one with most to tell, whatever it costs: nothing is bought.
     int32_t feature_to_halve() const {
         int32_t found = -1;
-        for (const int32_t f : active_) {
+        waiting_.for_features([&](int32_t f) {
             const double gain = gain_[static_cast<size_t>(f)];
             if (gain > 0 && !trees_->is_categorical(static_cast<size_t>(f)) && (found < 0 || gain > gain_[static_cast<size_t>(found)])) found = f;
-        }
+        });
         return found;
     }
 
     // Values up to the median threshold of the waiting trees, values beyond it, and a missing value.
     std::vector<RowRun> parts(int32_t f) const {
         std::vector<ValueCode> limits;
-        for_waiting(f, [&](int32_t t) { limits.push_back(trees_->node(cursor_[static_cast<size_t>(t)]).limit); });
+        waiting_.for_trees(f, [&](int32_t t) { limits.push_back(trees_->node(cursor_[static_cast<size_t>(t)]).limit); });
         std::nth_element(limits.begin(), limits.begin() + static_cast<std::ptrdiff_t>(limits.size() / 2), limits.end());
         const ValueCode middle = limits[limits.size() / 2];
         std::vector<RowRun> found(knows(f) ? 2 : 3, *this);
@@ -585,7 +577,9 @@ class RowRun {
         return policy_->stop != Stop::budget || purse_.spent() + purse_.price(static_cast<size_t>(f)) <= policy_->budget;
     }
     bool any_affordable() const {
-        return std::any_of(active_.begin(), active_.end(), [&](int32_t f) { return is_affordable(f); });
+        bool found = false;
+        waiting_.for_features([&](int32_t f) { found |= is_affordable(f); });
+        return found;
     }
 
     // The most waiting trees per price; free features first, of equals the first feature.
@@ -593,16 +587,16 @@ class RowRun {
         if (purse_.is_flat() && policy_->stop != Stop::budget) return most_waited_for();
         int32_t found = -1;
         int64_t most = 0, its_price = 1;
-        for (const int32_t f : active_) {
-            if (!is_affordable(f)) continue;
-            const int64_t n = n_waiting_[static_cast<size_t>(f)], price = purse_.price(static_cast<size_t>(f));
+        waiting_.for_features([&](int32_t f) {
+            if (!is_affordable(f)) return;
+            const int64_t n = waiting_.n_trees(f), price = purse_.price(static_cast<size_t>(f));
             const int64_t more = n * its_price - most * price;
             if (more > 0 || (more == 0 && f < found)) {
                 found = f;
                 most = n;
                 its_price = price;
             }
-        }
+        });
         return found;
     }
 
@@ -610,16 +604,16 @@ class RowRun {
     // that there is no branch to guess. Most purchases are of this kind.
     int32_t most_waited_for() const {
         uint64_t best = 0;
-        for (const int32_t f : active_) best = std::max(best, uint64_t{n_waiting_[static_cast<size_t>(f)]} << 32 | ~static_cast<uint32_t>(f));
-        return active_.empty() ? -1 : static_cast<int32_t>(~static_cast<uint32_t>(best));
+        waiting_.for_features([&](int32_t f) { best = std::max(best, uint64_t{waiting_.n_trees(f)} << 32 | ~static_cast<uint32_t>(f)); });
+        return waiting_.empty() ? -1 : static_cast<int32_t>(~static_cast<uint32_t>(best));
     }
 
     // The most gain per price, in the same way; where nothing is left to gain (a tie that only the leaves can tell), by count.
     int32_t best_by_gain() const {
         int32_t found = -1;
         double most = 0;
-        for (const int32_t f : active_) {
-            if (!is_affordable(f)) continue;
+        waiting_.for_features([&](int32_t f) {
+            if (!is_affordable(f)) return;
             const double gain = gain_[static_cast<size_t>(f)];
             const auto price = static_cast<double>(purse_.price(static_cast<size_t>(f)));
             const double worth = gain <= 0 ? 0 : price > 0 ? gain / price : kInfinity;
@@ -627,7 +621,7 @@ class RowRun {
                 found = f;
                 most = worth;
             }
-        }
+        });
         return found < 0 ? best_by_count() : found;
     }
 
@@ -646,13 +640,11 @@ class RowRun {
     Looks looks_;
     size_t n_slots_;
 
-    std::vector<int32_t> first_;      // (n_features): first tree that waits for it, or -1
-    std::vector<uint32_t> n_waiting_;
-    std::vector<int32_t> active_;     // features that trees wait for
+    WaitingTrees waiting_;
     std::vector<int32_t> cursor_;     // (n_trees)
-    std::vector<int32_t> next_;       // (n_trees): next tree that waits for the same feature, or -1
 
-    std::vector<const Stops::Stop*> stops_;  // (n_trees): where each tree is on a way that is known, or empty
+    const Stops* stops_ = nullptr;    // where the row could wait, if its whole way is known
+    std::vector<size_t> stop_;        // (n_trees): where each tree is there
 
     std::vector<int32_t> sums_;       // (3, width): of all trees: least, largest and mean below their cursors, in steps
     int32_t leader_ = 0;
@@ -660,7 +652,7 @@ class RowRun {
     std::vector<double> gain_;        // (n_features)
     std::vector<Rival> rivals_;       // (n_slots)
     std::vector<double> scores_;      // (n_slots)
-    std::vector<int32_t> stale_, waiting_;
+    std::vector<int32_t> stale_, together_;
     std::vector<Moving> moving_, going_;
     bool is_hopeful_ = false;
     bool is_box_ = false;             // imagined, to prove that the label is settled in it
