@@ -38,7 +38,10 @@ class Looks {
     }
 
     // Whether a tree adds to the leader or to a rival that is looked for; others change no lead.
-    bool matters(int32_t t) const { return matters_.empty() || matters_[static_cast<size_t>(trees_->channel_of(static_cast<size_t>(t)))]; }
+    template <class Form>
+    bool matters(int32_t t) const {
+        return Form::shape != Shape::narrow || matters_[static_cast<size_t>(trees_->channel_of(static_cast<size_t>(t)))];
+    }
     bool is_stale(int32_t t) const { return sets_ || is_stale_[static_cast<size_t>(t)]; }
     void forget(int32_t t) { is_stale_[static_cast<size_t>(t)] = 1; }
 
@@ -88,18 +91,24 @@ class Looks {
     }
 
     // What the tree adds to the lead over a rival in its left (0) or right (1) child. OUT is valid after a look.
+    template <class Form>
     Lead below(int32_t t, size_t side, size_t slot) const {
         const size_t place = 2 * static_cast<size_t>(t) + side;
-        if (trees_->is_narrow()) return narrow_lead(t, slot, ranges_[place].low, ranges_[place].high);
+        if constexpr (Form::shape != Shape::wide) return narrow_lead<Form>(t, slot, ranges_[place].low, ranges_[place].high);
         const Leads8& leads = leads_[(place * width_ + slot) / 8];
         return {leads.least[slot % 8], leads.largest[slot % 8]};
     }
 
     // The same over all leaves below a node, whatever is known.
+    template <class Form>
     Lead whole(int32_t t, int32_t i, size_t slot) const {
-        if (trees_->is_narrow()) return narrow_lead(t, slot, trees_->range(i).low, trees_->range(i).high);
+        if constexpr (Form::shape != Shape::wide) {
+            const Reachable::Range range = trees_->range<Form::is_small>(i);
+            return narrow_lead<Form>(t, slot, range.low, range.high);
+        }
         const auto leader = static_cast<size_t>(leader_);
-        return {trees_->steps(i, leader) - trees_->steps(i, width_ + slot), trees_->steps(i, width_ + leader) - trees_->steps(i, slot)};
+        const auto steps = [&](size_t place) { return trees_->steps<Form::is_small>(i, place); };
+        return {steps(leader) - steps(width_ + slot), steps(width_ + leader) - steps(slot)};
     }
 
   private:
@@ -113,10 +122,11 @@ class Looks {
         int32_t node;
         int32_t place;  // 2 * tree + side
     };
+    template <class Form>
     Lead narrow_lead(int32_t t, size_t slot, int32_t low, int32_t high) const {
+        if constexpr (Form::shape == Shape::single) return leader_ == 1 ? Lead{low, high} : Lead{-high, -low};
         const int32_t channel = trees_->channel_of(static_cast<size_t>(t));
-        const bool is_leading = trees_->n_channels == 1 ? leader_ == 1 : channel == leader_;
-        if (is_leading) return {low, high};
+        if (channel == leader_) return {low, high};
         return channel == static_cast<int32_t>(slot) ? Lead{-high, -low} : Lead{0, 0};
     }
 

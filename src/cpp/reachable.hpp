@@ -20,6 +20,15 @@ namespace frugal {
 using ValueCode = uint32_t;
 constexpr ValueCode kMissingValue = 0xFFFFFFFFu;
 
+// What trees add to: all to the one channel there is, each to one of several, or each to all of them.
+enum class Shape { single, narrow, wide };
+
+template <Shape kShape, bool kIsSmall>
+struct Form {
+    static constexpr Shape shape = kShape;
+    static constexpr bool is_small = kIsSmall;  // numbers are
+};
+
 // The arrays of a Forest and of its Ensemble, as Python holds them.
 struct EnsembleArrays {
     size_t n_trees, n_nodes, n_leaves, n_features, n_classes, n_sets, set_words;
@@ -100,6 +109,15 @@ class Reachable {
     template <class Use>
     void with_size(Use&& use) const {
         is_small_ ? use(std::true_type{}) : use(std::false_type{});
+    }
+
+    // The same for all that loops could ask of the trees: calls use(Form<...>).
+    template <class Use>
+    void with_form(Use&& use) const {
+        with_size([&](auto is_small) {
+            if (!is_narrow()) return use(Form<Shape::wide, is_small>{});
+            n_channels == 1 ? use(Form<Shape::single, is_small>{}) : use(Form<Shape::narrow, is_small>{});
+        });
     }
 
     template <bool is_small>

@@ -385,20 +385,25 @@ class RowRun {
             return mean >= policy_->hope * (mean - in_scores(cursor_steps(slot), slot));
         });
         if (!is_hopeful_) return;  // far from settled: a closer look would be in vain
-        look_until_closed();
+        trees_->with_form([&](auto form) { look_closely<decltype(form)>(); });
+        if (!is_closed() && policy_->most_boxes > 0 && !is_box_ && is_near() && is_settled_in_boxes()) open_.clear();
+    }
+
+    template <class Form>
+    void look_closely() {
+        look_until_closed<Form>();
         if (is_closed()) return;
-        add_up_by_feature();
+        add_up_by_feature<Form>();
         close_rivals([&](const Rival& rival) { return rival.least; });
         if (policy_->grouped && could_be_closed_together()) {
-            bound_together();
+            bound_together<Form>();
             close_rivals([&](const Rival& rival) { return rival.together; });
         }
-        if (is_closed()) return;
-        weigh();
-        if (policy_->most_boxes > 0 && !is_box_ && is_near() && is_settled_in_boxes()) open_.clear();
+        if (!is_closed()) weigh<Form>();
     }
 
     // Looks below waiting trees, some at a time, until that is enough or all are done.
+    template <class Form>
     void look_until_closed() {
         for (const size_t slot : open_) rivals_[slot].least = cursor_steps(slot);
         close_rivals([&](const Rival& rival) { return rival.least; });
@@ -406,25 +411,26 @@ class RowRun {
         stale_.clear();
         waiting_.for_features([&](int32_t f) {
             waiting_.for_trees(f, [&](int32_t t) {
-                if (!looks_.matters(t)) return;
+                if (!looks_.template matters<Form>(t)) return;
                 if (looks_.is_stale(t))
                     stale_.push_back(t);
                 else
-                    tighten(t);
+                    tighten<Form>(t);
             });
         });
         for (size_t first = 0; first < stale_.size() && !is_closed(); first += kTreesAtOnce) {
             const size_t n = std::min(kTreesAtOnce, stale_.size() - first);
             looks_.look(knowledge_, stale_.data() + first, n, cursor_);
-            for (size_t a = first; a < first + n; ++a) tighten(stale_[a]);
+            for (size_t a = first; a < first + n; ++a) tighten<Form>(stale_[a]);
             close_rivals([&](const Rival& rival) { return rival.least; });
         }
     }
 
     // Exchanges the bound of a tree at its cursor by that of its look.
+    template <class Form>
     void tighten(int32_t t) {
         for (const size_t slot : open_)
-            rivals_[slot].least += std::min(looks_.below(t, 0, slot).least, looks_.below(t, 1, slot).least) - looks_.whole(t, cursor_[static_cast<size_t>(t)], slot).least;
+            rivals_[slot].least += std::min(looks_.template below<Form>(t, 0, slot).least, looks_.template below<Form>(t, 1, slot).least) - looks_.template whole<Form>(t, cursor_[static_cast<size_t>(t)], slot).least;
     }
 
     template <class Bound>
@@ -433,6 +439,7 @@ class RowRun {
     }
 
     // What is at most possible with trees of one feature bounded together: that "all go left" or "all go right" is the least.
+    template <class Form>
     void add_up_by_feature() {
         for (const size_t slot : open_) {
             Rival& rival = rivals_[slot];
@@ -441,10 +448,10 @@ class RowRun {
             waiting_.for_features([&](int32_t f) {
                 int64_t all_left = 0, all_right = 0;
                 waiting_.for_trees(f, [&](int32_t t) {
-                    if (!looks_.matters(t)) return;
-                    rival.done -= looks_.whole(t, cursor_[static_cast<size_t>(t)], slot).least;
-                    all_left += looks_.below(t, 0, slot).least;
-                    all_right += looks_.below(t, 1, slot).least;
+                    if (!looks_.template matters<Form>(t)) return;
+                    rival.done -= looks_.template whole<Form>(t, cursor_[static_cast<size_t>(t)], slot).least;
+                    all_left += looks_.template below<Form>(t, 0, slot).least;
+                    all_right += looks_.template below<Form>(t, 1, slot).least;
                 });
                 ends += std::min(all_left, all_right);
             });
@@ -457,57 +464,60 @@ class RowRun {
     }
 
     // Trees that wait for the same feature share one unknown: the least sum over the intervals between their thresholds.
+    template <class Form>
     void bound_together() {
         for (const size_t slot : open_) rivals_[slot].together = rivals_[slot].done;
         waiting_.for_features([&](int32_t f) {
             together_.clear();
             waiting_.for_trees(f, [&](int32_t t) {
-                if (looks_.matters(t)) together_.push_back(t);
+                if (looks_.template matters<Form>(t)) together_.push_back(t);
             });
             if (trees_->is_categorical(static_cast<size_t>(f))) {
                 for (const size_t slot : open_)
-                    for (const int32_t t : together_) rivals_[slot].together += std::min(looks_.below(t, 0, slot).least, looks_.below(t, 1, slot).least);
+                    for (const int32_t t : together_) rivals_[slot].together += std::min(looks_.template below<Form>(t, 0, slot).least, looks_.template below<Form>(t, 1, slot).least);
                 return;
             }
             const auto limit = [&](int32_t t) { return trees_->node(cursor_[static_cast<size_t>(t)]).limit; };
             std::sort(together_.begin(), together_.end(), [&](int32_t a, int32_t b) { return limit(a) < limit(b); });
-            for (const size_t slot : open_) rivals_[slot].together += least_together(slot, !knows(f), limit);
+            for (const size_t slot : open_) rivals_[slot].together += least_together<Form>(slot, !knows(f), limit);
         });
     }
 
-    template <class Limit>
+    template <class Form, class Limit>
     int64_t least_together(size_t slot, bool can_be_missing, Limit&& limit) {
         int64_t sum = 0, missing = 0;
         for (const int32_t t : together_) {
-            sum += looks_.below(t, 0, slot).least;
-            missing += looks_.below(t, trees_->node(cursor_[static_cast<size_t>(t)]).missing_left ? 0 : 1, slot).least;
+            sum += looks_.template below<Form>(t, 0, slot).least;
+            missing += looks_.template below<Form>(t, trees_->node(cursor_[static_cast<size_t>(t)]).missing_left ? 0 : 1, slot).least;
         }
         int64_t least = can_be_missing ? std::min(sum, missing) : sum;
         for (size_t a = 0; a < together_.size(); ++a) {  // the value rises beyond one threshold after the other
             const int32_t t = together_[a];
-            sum += looks_.below(t, 1, slot).least - looks_.below(t, 0, slot).least;
+            sum += looks_.template below<Form>(t, 1, slot).least - looks_.template below<Form>(t, 0, slot).least;
             if (a + 1 == together_.size() || limit(together_[a + 1]) != limit(t)) least = std::min(least, sum);
         }
         return least;
     }
 
     // The gain of each feature, and the spread of what is open.
+    template <class Form>
     void weigh() {
         for (const size_t slot : open_) rivals_[slot].spread = 0;
         waiting_.for_features([&](int32_t f) {
             double gain = 0;
             waiting_.for_trees(f, [&](int32_t t) {
-                if (looks_.matters(t)) gain += weigh_tree(t);
+                if (looks_.template matters<Form>(t)) gain += weigh_tree<Form>(t);
             });
             gain_[static_cast<size_t>(f)] = gain;
         });
     }
 
+    template <class Form>
     double weigh_tree(int32_t t) {
         const auto share = static_cast<double>(trees_->node(cursor_[static_cast<size_t>(t)]).left_share);
         double gain = 0;
         for (const size_t slot : open_) {
-            const Lead left = looks_.below(t, 0, slot), right = looks_.below(t, 1, slot);
+            const Lead left = looks_.template below<Form>(t, 0, slot), right = looks_.template below<Form>(t, 1, slot);
             const int32_t least = std::min(left.least, right.least);
             const double range = trees_->step() * (std::max(left.largest, right.largest) - least);
             gain += trees_->step() * (share * left.least + (1 - share) * right.least - least) + policy_->range_weight * range;
