@@ -85,7 +85,7 @@ def _without_zeros(part: NDArray[Any]) -> NDArray[Any]:
     return part
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Ensemble:
     """Trees, what their leaves add to the score of each class, and how scores become labels.
 
@@ -104,12 +104,17 @@ class Ensemble:
     classes: NDArray[Any]  # (n_classes,)
     encoder: FeatureEncoder  # from the user's X to a matrix of numbers
     reading: Reading = field(default_factory=Reading)
+    blanks_as_underscores: bool = False  # the library has put these into the names of the features
+    only_known_categories: bool = False  # others would be taken for known ones by the library: refused in matrices
     sums_as_float32: bool = False  # scores are added in float32, in tree order
     ties_to_last: bool = False  # of equally probable classes the last one wins, otherwise the first
     labels_by: Literal["probability", "score"] = "probability"  # the label is the class with the largest of these
     base_last: bool = False  # the base is added to the sum of the trees; otherwise sums start from it
     slope: float = 1.0  # of the sigmoid
     divisor: float = 1.0  # of the scores, where a booster averages its trees
+
+    def __repr__(self) -> str:
+        return f"Ensemble({self.forest.n_trees} trees, {self.n_features} features, {self.n_classes} classes)"
 
     @property
     def n_classes(self) -> int:

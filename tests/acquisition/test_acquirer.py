@@ -25,7 +25,7 @@ from acquisition.ensembles import (
 )
 from frugalforest import FeatureCosts, Group, _core
 from frugalforest.acquisition import Acquirer, Acquisition, Order, StopRule
-from frugalforest.ensemble import Ensemble
+from frugalforest.ensemble import Ensemble, Reading
 from frugalforest.forest import Forest
 from naive_acquisition import NaiveRun, cells, every_completion, n_completions
 
@@ -361,14 +361,18 @@ def test_pickled_acquirers_do_the_same():
     assert again.fingerprint == acquirer.fingerprint
 
 
-def test_fingerprints_tell_models_prices_and_orders_apart():
+def test_fingerprints_tell_models_and_prices_apart():
     case = random_case(4)
     ensemble, costs = case.ensemble, FeatureCosts.unit(case.costs.n_features)
     acquirers = [
         Acquirer(ensemble, costs),
         Acquirer(ensemble, costs.scaled(2)),
         Acquirer(ensemble, FeatureCosts(costs.own, groups={"visit": Group([0], 1)})),
-        Acquirer(ensemble, costs, Order(by="count")),
+        Acquirer(ensemble, FeatureCosts(costs.own / 10)),  # as many ticks, of another coin
+        Acquirer(dataclasses.replace(ensemble, classes=np.array(list(map(str, ensemble.classes)))), costs),
+        Acquirer(dataclasses.replace(ensemble, reading=Reading(as_float32=True)), costs),
+        Acquirer(dataclasses.replace(ensemble, ties_to_last=not ensemble.ties_to_last), costs),
+        *(Acquirer(dataclasses.replace(ensemble, encoder=encoder), costs) for encoder in other_encoders(ensemble)),
         Acquirer(dataclasses.replace(ensemble, values=ensemble.values * 2), costs),
         Acquirer(dataclasses.replace(ensemble, base=ensemble.base + 0.5), costs),
         Acquirer(dataclasses.replace(ensemble, classes=ensemble.classes + 1), costs),
@@ -376,6 +380,23 @@ def test_fingerprints_tell_models_prices_and_orders_apart():
     ]
     assert len({acquirer.fingerprint for acquirer in acquirers}) == len(acquirers)
     assert Acquirer(ensemble, FeatureCosts.unit(case.costs.n_features)).fingerprint == acquirers[0].fingerprint
+
+
+def other_encoders(ensemble):
+    """The same columns with names, with exchanged names, and with categories of one of them."""
+    names = tuple(f"f{i}" for i in range(ensemble.n_features))
+    named = dataclasses.replace(ensemble.encoder, feature_names=names)
+    yield named
+    yield dataclasses.replace(named, feature_names=names[::-1])
+    for categories in (("a", "b"), ("a", "c"), ("b", "a"), (0, 1), ("0", "1")):
+        yield dataclasses.replace(named, categories={0: categories})
+
+
+@pytest.mark.parametrize("order", ["deep", 5, {"by": "count"}])
+def test_an_order_is_an_order(order):
+    case = random_case(4)
+    with pytest.raises(TypeError, match=r"order=.* is no order; give frugalforest\.acquisition\.Order"):
+        Acquirer(case.ensemble, case.costs, order)
 
 
 # Arrays that are no trees.

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextvars
+import gc
 import itertools
 import os
 import signal
@@ -14,11 +15,13 @@ from functools import partial
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
+from sklearn.linear_model import LogisticRegression
 
 import frugalforest as ff
-from frugalforest.acquisition.fetch import FetchError
+from frugalforest.acquisition import FetchError
 from frugalforest.acquisition.fetch_mixin import FetchMixin
 from frugalforest.acquisition.fetch_rows import AHEAD
+from frugalforest.selection import FixedSelector
 
 SHORT = 0.02  # seconds: the timeout of sources that never answer
 LONG = 30.0  # seconds: a timeout that is not meant to be met
@@ -346,6 +349,11 @@ def test_pauses_double_from_one_retry_to_the_next(model, monkeypatch):
     assert pauses == [0.5, 1.0, 2.0]
 
 
+def test_pauses_do_not_grow_beyond_all_numbers(model):
+    with pytest.raises(FetchError, match="1501 attempts"):
+        model.predict_on_demand(Flaky({}, 9999), retries=1500)
+
+
 def test_async_pauses_let_other_rows_go_on(model, X, monkeypatch):
     row, pauses, failed, quick_is_done = X.iloc[0], [], [], asyncio.Event()
     last = by_hand(model, row).acquired[-1]
@@ -368,6 +376,72 @@ def test_async_pauses_let_other_rows_go_on(model, X, monkeypatch):
     assert list(runs) == ["slow", "quick"]
     assert pauses == [9]
     assert steps(runs["slow"]) == steps(runs["quick"]) == steps(by_hand(model, row))
+
+
+# ---- models that cannot do without
+
+
+@pytest.fixture(scope="module")
+def strict(X):
+    """A panel of a classifier that does not take missing values."""
+    selector = FixedSelector(
+        list("abcd"), feature_costs=ff.FeatureCosts([1, 2, 3, 4, 1, 1, 1, 1], feature_names=list(X))
+    )
+    return ff.PanelClassifier(selector, LogisticRegression(max_iter=5000)).fit(X, load_breast_cancer().target)
+
+
+def lacking(X, lost):
+    def source(row, feature):
+        if row == 2 and feature == lost:
+            raise ConnectionError("line is dead")
+        return X.iloc[row][feature]
+
+    return source
+
+
+@pytest.mark.parametrize("on_failure", ["raise", "refuse"])
+@pytest.mark.parametrize("lost", list("abcd"))
+@pytest.mark.parametrize("wrap", [lambda fetch: fetch, as_async], ids=["plain", "async"])
+def test_a_feature_that_is_needed_is_told_before_more_is_bought(strict, X, wrap, lost, on_failure):
+    with pytest.raises(FetchError, match="once there is a value: this model cannot do without it") as caught:
+        strict.predict_on_demand(wrap(partial(lacking(X, lost), 2)), on_failure=on_failure)
+    error = caught.value
+    assert "on_failure" not in str(error)
+    assert (error.feature, type(error.cause)) == (lost, ConnectionError)
+    assert error.run.acquired == tuple("abcd"[: "abcd".index(lost)])
+    assert error.run.refused == ()
+    run = strict.predict_on_demand(X.iloc[2].get, run=error.run)
+    assert run.prediction == strict.predict(X.iloc[[2]])[0]
+
+
+def test_a_row_that_cannot_be_finished_loses_nothing_of_the_others(strict, X):
+    results = strict.predict_many_on_demand(lacking(X, "c"), range(6), concurrency=1, on_failure="refuse")
+    assert [(row, run.is_over) for row, run in itertools.islice(results, 2)] == [(0, True), (1, True)]
+    with pytest.raises(FetchError, match="line is dead") as caught:
+        next(results)
+    assert (caught.value.row, caught.value.run.acquired) == (2, ("a", "b"))
+    assert [row for row, _ in caught.value.others] == [3, 4, 5]
+
+
+def test_a_model_that_changes_its_mind_is_heard(model, X, monkeypatch):
+    """The trial said that it goes without; the run says that it does not."""
+    monkeypatch.setattr("frugalforest.acquisition.fetch._why_it_is_needed", lambda run, feature: None)
+    run = model.start()
+
+    def refuse(feature, *, note=None):
+        raise RuntimeError("not this one")
+
+    run.refuse = refuse
+    with pytest.raises(FetchError, match="this model cannot do without it") as caught:
+        model.predict_on_demand(Flaky({}, 9), run=run, on_failure="refuse")
+    assert caught.value.run is run
+
+
+def test_whether_a_model_goes_without_is_tried_once(model, monkeypatch):
+    trials = []
+    monkeypatch.setattr("frugalforest.acquisition.fetch._why_it_is_needed", lambda run, feature: trials.append(feature))
+    assert len(model.predict_on_demand(Flaky({}, 9), on_failure="refuse").refused) > 1
+    assert len(trials) == 1
 
 
 # ---- sources that hang
@@ -651,6 +725,52 @@ def test_what_is_no_failure_passes_through_at_once(model, error, wrap, timeout):
     assert len(calls) == 3
 
 
+def raised_by(call):
+    """The type of an error, and nothing that holds on to its frames."""
+    try:
+        call()
+    except BaseException as error:
+        return type(error)
+
+
+class Ending(BaseException):
+    """No failure, and nothing that asyncio knows."""
+
+
+@pytest.mark.parametrize(("raised", "heard"), [(GeneratorExit, FetchError), (Ending, Ending)])
+@pytest.mark.parametrize("wrap", [lambda fetch: fetch, as_async], ids=["plain", "async"])
+def test_odd_ends_of_several_rows_leave_no_complaints(model, caplog, wrap, raised, heard):
+    def source(*question):
+        raise raised
+
+    async def first_row_last(row, feature):
+        for _ in range(20 if row == 0 else 1):
+            await asyncio.sleep(0)
+        raise raised
+
+    for call in (
+        lambda: asyncio.run(collect(model.predict_many_on_demand_async(wrap(source), range(4), concurrency=4))),
+        lambda: asyncio.run(collect(model.predict_many_on_demand_async(first_row_last, range(4), concurrency=4))),
+        lambda: list(model.predict_many_on_demand(wrap(source), range(4), concurrency=4)),
+        lambda: model.predict_on_demand(wrap(source)),
+    ):
+        assert raised_by(call) is heard
+        gc.collect()  # asyncio complains when a task is forgotten
+        assert caplog.text == ""
+
+
+def test_a_call_that_is_closed_is_closed(model):
+    async def hanging(feature):
+        await asyncio.Event().wait()
+
+    async def main():
+        call = model.predict_on_demand_async(hanging, on_failure="refuse", retries=9)
+        call.send(None)
+        call.close()
+
+    asyncio.run(main())
+
+
 @pytest.fixture
 def ctrl_c():
     """Interrupts are heard as usual, also where the runner of the tests ignores them."""
@@ -755,6 +875,9 @@ def test_leaving_early_cancels_the_rows_in_flight(model, X):
         ({"timeout": float("nan")}, "timeout=nan"),
         ({"retries": -1}, "retries=-1"),
         ({"retries": True}, "retries=True"),
+        ({"retries": 1.0}, "retries=1.0"),
+        ({"timeout": True}, "timeout=True"),
+        ({"timeout": np.timedelta64(5, "s")}, "timeout="),
         ({"retries": {"z": 1}}, "There is no feature 'z'"),
         ({"backoff": -1}, "backoff=-1"),
         ({"backoff": float("inf")}, "backoff=inf"),
@@ -772,6 +895,60 @@ def test_wrong_settings_are_refused_before_anything_is_asked(model, options, mes
         with pytest.raises(ValueError, match=message):
             call()
     assert calls == []
+
+
+def test_settings_may_be_numbers_of_numpy(model, X):
+    row, some = X.iloc[0], {"retries": np.int64(1), "timeout": np.float32(30), "backoff": np.float64(0)}
+    by_feature = {"retries": {"a": np.int8(1)}, "timeout": {"a": np.int64(30)}}
+    for options in (some, by_feature):
+        assert steps(model.predict_on_demand(row.get, **options)) == steps(by_hand(model, row))
+    results = model.predict_many_on_demand(lambda i, feature: X.iloc[i][feature], range(3), concurrency=np.int64(2))
+    assert [row for row, _ in results] == [0, 1, 2]
+
+
+def test_a_row_of_a_frame_is_as_good_as_a_dict(model, X):
+    row = X.iloc[0]
+    assert model.predict_on_demand(print, known=row).known_before == tuple(X.columns)
+    known = {0: row[["a", "b"]]}
+    ((_, run),) = model.predict_many_on_demand(lambda i, feature: row[feature], [0], known=known.get)
+    assert run.known_before == ("a", "b")
+    calls = []
+
+    def source(feature):
+        calls.append(feature)
+        return row
+
+    assert steps(model.predict_on_demand(source)) == steps(by_hand(model, row))
+    assert len(calls) == 1
+    assert steps(model.predict_on_demand(calls.append, delivered=row)) == steps(by_hand(model, row))
+    assert len(calls) == 1
+    with pytest.raises(FetchError, match="gave values of 'x', but none of"):
+        model.predict_on_demand(lambda feature: row[:1].set_axis(["x"]))
+
+
+@pytest.mark.parametrize("value", [[1.0], np.array([1.0]), (1.0,)])
+def test_several_values_without_names_are_refused_in_a_sentence(model, value):
+    with pytest.raises(
+        FetchError, match=rf"takes one value, but got a {type(value).__name__}: .*\. Give what is in it\."
+    ):
+        model.predict_on_demand(lambda feature: value)
+
+
+@pytest.mark.parametrize("name", ["known", "delivered"])
+@pytest.mark.parametrize("values", [[1], 5, "a", {"a"}])
+def test_values_go_by_feature(model, name, values):
+    calls = []
+    with pytest.raises(
+        TypeError, match=rf'{name} is .*; expected a dict of features and values, such as {{"age": 61}}'
+    ):
+        model.predict_on_demand(calls.append, **{name: values})
+    assert calls == []
+
+
+def test_a_run_is_a_run(model):
+    for run in (5, model, "{}", model.start().to_json()):
+        with pytest.raises(TypeError, match=r"run is .*; expected a run, that `start` or `resume` of this model gave"):
+            model.predict_on_demand(print, run=run)
 
 
 def test_wrong_arguments_are_refused_before_anything_is_asked(model, X):

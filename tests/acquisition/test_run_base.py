@@ -56,14 +56,18 @@ def test_a_value_is_taken_once(model):
     run.provide("age", 1)
     run.provide("age", 1.0)
     run.refuse("ldl")
-    run.provide("ldl", None)
+    run.refuse("ldl", note="again")
     assert len(run.receipt()) == 2
     with pytest.raises(ValueError, match=r"'age' is known already: 1, now 2\. A run takes each value once; start ano"):
         run.provide("age", 2)
     with pytest.raises(ValueError, match=r"'age' is known already: 1, now None\."):
+        run.provide("age", None)
+    with pytest.raises(ValueError, match=r"'age' is known already: 1, so it cannot be refused now\."):
         run.refuse("age")
-    with pytest.raises(ValueError, match=r"'ldl' is known already: None, now 0\."):
-        run.provide("ldl", 0)
+    for value in (0, None):  # bought and missing is something else than not to be had
+        with pytest.raises(ValueError, match=rf"'ldl' was refused, and is read as missing; now it is {value}\."):
+            run.provide("ldl", value)
+    assert len(run.receipt()) == 2
     with pytest.raises(ValueError, match=r"There is no feature 'bmi'; this model knows age, glucose, ldl\."):
         run.price("bmi")
 
@@ -81,9 +85,11 @@ def test_a_run_goes_on_from_its_text(model):
     ("change", "message"),
     [
         ({"model": "another"}, "another model, or with other prices: resume it with that one"),
-        ({"version": 2}, "in a version known here"),
+        ({"version": 3}, "in a version known here"),
         ({"steps": [{"feature": "age", "how": "stolen", "value": 1}]}, "not a run .*: a feature was 'stolen'"),
-        ({"steps": [{"feature": "age", "how": "free"}]}, "not a run that frugalforest wrote: .*value"),
+        ({"steps": [{"feature": "age", "how": "free"}]}, "not a run that frugalforest wrote: step 1 has no value"),
+        ({"steps": [{"feature": "age"}]}, "step 1 has no how, value"),
+        ({"features": "others"}, "another model, with other features, categories or classes: resume it with that one"),
     ],
 )
 def test_other_texts_are_refused(model, change, message):

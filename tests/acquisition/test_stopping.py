@@ -8,7 +8,9 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from sklearn.ensemble import RandomForestClassifier
 
+import frugalforest as ff
 from acquisition.ensembles import joined_case, made_up_stump, random_case, random_order
 from frugalforest import FeatureCosts, Group, _core
 from frugalforest.acquisition import Acquirer, Acquisition, Order, StopRule
@@ -37,6 +39,81 @@ def test_unknown_rules(name):
 def test_rules_need_their_number(name, number):
     with pytest.raises(ValueError, match=f"stop='{name}' needs a {name} of at least 0"):
         StopRule(name, **{name: number})
+
+
+@pytest.mark.parametrize("name", ["confidence", "budget"])
+@pytest.mark.parametrize("number", ["5", [2], (), object(), True, 1j, 10**400, np.array([1.0]), np.timedelta64(2)])
+def test_limits_are_numbers(name, number):
+    with pytest.raises(ValueError, match=f"stop='{name}' needs a {name} of at least 0, a number, got "):
+        StopRule(name, **{name: number})
+    with pytest.raises(ValueError, match=f"{name}=.* is no number of at least 0"):
+        StopRule("label", **{name: number})
+
+
+@pytest.mark.parametrize(
+    "number",
+    [
+        2,
+        np.int64(2),
+        np.uint8(2),
+        np.float32(2),
+        np.float64(2),
+        np.float16(2),
+        Decimal(2),
+        Fraction(2),
+        np.longdouble(2),
+    ],
+    ids=lambda number: type(number).__name__,
+)
+def test_limits_of_any_type_are_floats(number):
+    for name in ("confidence", "budget"):
+        for stop in ("label", name):
+            limit = getattr(StopRule(stop, **{name: number}), name)
+            assert (type(limit), limit) == (float, 2.0)
+
+
+@pytest.mark.parametrize("budget", [np.int64(2), np.float32(2.5), Decimal("0.3")])
+def test_budgets_of_any_type_are_kept(budget, tmp_path):
+    X = np.random.default_rng(0).normal(size=(80, 4))
+    grown = RandomForestClassifier(5, random_state=0).fit(X, X[:, 0] > X[:, 1])
+    prices = [0.1, 0.2, 1, 1.5]
+    model, plain = (ff.OnDemand(grown, feature_costs=prices, stop="budget", budget=b) for b in (budget, float(budget)))
+    assert np.array_equal(model.acquisition_mask(X), plain.acquisition_mask(X))
+    assert model.acquisition_cost(X).max() <= float(budget)
+    assert model.start().to_json() == plain.start().to_json()
+    assert plain.resume(model.start().to_json()).next_feature() == plain.start().next_feature()
+    if not isinstance(budget, Decimal):  # which model files do not hold
+        model.save(tmp_path / "model.ff")
+        assert np.array_equal(ff.load(tmp_path / "model.ff").acquisition_mask(X), plain.acquisition_mask(X))
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ({"by": "x"}, "by='x' is not one of 'score', 'count'"),
+        ({"by": ["score"]}, "by=.* is not one of"),
+        ({"bounds": "x"}, "bounds='x' is not one of 'cursor', 'deep', 'grouped'"),
+        ({"bounds": None}, "bounds=None is not one of"),
+        *[
+            ({"hope": bad}, "hope=.* is no finite number of at least 0, or None")
+            for bad in (-1, np.nan, np.inf, "x", [])
+        ],
+        *[
+            ({"range_weight": bad}, "range_weight=.* is no finite number of at least 0")
+            for bad in (-1, np.nan, "x", None)
+        ],
+        *[({"boxes": bad}, "boxes=.* is no whole number of at least 0") for bad in (-1, 1.5, "x", None, True, 2**32)],
+        *[({"most_visits": bad}, "most_visits=.* is no whole number of at least 0") for bad in (-1, 1.5, "x", 2**40)],
+    ],
+)
+def test_impossible_orders(setting, message):
+    with pytest.raises(ValueError, match=f"Order: {message}"):
+        Order(**setting)
+
+
+def test_orders_of_numpy_are_those_of_python():
+    order = Order(hope=np.float64(0.5), range_weight=np.float32(0.25), boxes=np.int64(3), most_visits=np.uint16(9))
+    assert repr(order) == repr(Order(hope=0.5, range_weight=0.25, boxes=3, most_visits=9))
 
 
 def test_the_core_is_told_everything():

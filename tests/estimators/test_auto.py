@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 import time
 
@@ -11,6 +12,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.exceptions import NotFittedError
 from sklearn.utils._test_common.instance_generator import PER_ESTIMATOR_XFAIL_CHECKS
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -88,6 +90,51 @@ def test_contract(model, data):
         run = cheap.start()
         feature = run.next_feature()
         assert cheap.resume(run.to_json()).next_feature() == feature
+
+
+def of_method(model, name):
+    """The classifier, as if validation had taken this method."""
+    other, candidate = copy.copy(model), next(c for c in model.candidates_ if c.name == name)
+    other.method_, other.model_ = name, candidate.model
+    return other
+
+
+def test_exports_are_those_of_the_model_that_was_taken(model, data, tmp_path):
+    pytest.importorskip("shap")
+    runtime, treelite = pytest.importorskip("onnxruntime"), pytest.importorskip("treelite")
+    X = data[0][600:]
+    forest = of_method(model, "forest")
+    rows = forest.encode(X).astype(np.float64)
+    forest.to_onnx(tmp_path / "model.onnx")
+    session = runtime.InferenceSession(tmp_path / "model.onnx")
+    assert np.array_equal(session.run(["label"], {"X": rows})[0], forest.predict(X))
+    shares = treelite.gtil.predict(forest.to_treelite(), rows)[:, 0]
+    assert np.array_equal(shares, forest.predict_proba(X))
+    explainer = forest.to_shap()
+    sums = explainer.expected_value + explainer.shap_values(rows).sum(axis=1)
+    np.testing.assert_allclose(sums, forest.predict_proba(X), atol=1e-9)
+
+
+def test_a_model_that_is_not_one_ensemble_of_trees_is_not_exported(model, data):
+    cascade = of_method(model, "cascade")
+    message = (
+        r"taken, cascade, cannot be exported: FrugalCascadeClassifier is not one ensemble .* candidates_ .*methods="
+    )
+    for ask in (cascade.to_onnx, cascade.to_shap, cascade.to_treelite, lambda: cascade.encode(data[0])):
+        with pytest.raises(TypeError, match=message):
+            ask()
+    with pytest.raises(NotFittedError):
+        ff.FrugalClassifier().to_onnx()
+
+
+def test_on_demand_takes_the_trees_of_the_model_that_was_taken(model, data):
+    X = data[0][600:]
+    forest = of_method(model, "forest")
+    on_demand = ff.OnDemand(forest)
+    assert on_demand.feature_costs_ == COSTS
+    assert np.array_equal(on_demand.predict(X), forest.predict(X))
+    with pytest.raises(TypeError, match="the model inside this FrugalClassifier, is no tree classifier"):
+        ff.OnDemand(of_method(model, "cascade")).predict(X)
 
 
 def test_comparison_and_curve_cover_all_methods(model, data):

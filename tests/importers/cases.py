@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 
+import frugalforest as ff
 from frugalforest.ensemble import Ensemble
 from frugalforest.importers import import_ensemble
 
@@ -39,6 +41,16 @@ def check_same(model: Any, X: Any, *, relative: float, labels: Any = None, proba
     # 1 - p is known to no more digits than p.
     np.testing.assert_allclose(mine.probabilities, expected, rtol=relative, atol=relative * 1e-3 + 2e-16)
     return ensemble
+
+
+def check_infinity(model: Any, X: np.ndarray, *, stand_in: float) -> None:
+    """Refused, but a large number gives the label that the library gives for infinity, row by row."""
+    rows = np.where(np.random.default_rng(0).random(X.shape) < 0.3, np.where(X > 0, np.inf, -np.inf), X)
+    on_demand = ff.OnDemand(model)
+    with pytest.raises(ValueError, match=r"infinity .* Replace it by a large number"):
+        on_demand.predict(np.abs(rows))
+    labels = on_demand.predict(np.clip(rows, -stand_in, stand_in))
+    np.testing.assert_array_equal(labels, np.ravel(model.predict(rows)))
 
 
 def numbers(seed: int, n_rows: int = 300, n_features: int = 5, n_classes: int = 2, missing: float = 0.0) -> Any:

@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 
 import frugalforest as ff
 from frugalforest.importers import import_ensemble
-from importers.cases import answers, check_same, edge_rows, mirrored, mixed_frame, numbers
+from importers.cases import answers, check_infinity, check_same, edge_rows, mirrored, mixed_frame, numbers
 
 catboost = pytest.importorskip("catboost")
 
@@ -87,6 +87,11 @@ def test_next_to_a_tie(n_classes, tmp_path):
     (tmp_path / "changed.json").write_text(json.dumps(document))
     changed = catboost.CatBoostClassifier().load_model(str(tmp_path / "changed.json"), format="json")
     check_same(changed, X, relative=EXACT)
+
+
+def test_infinity_is_refused_and_large_numbers_stand_for_it():
+    X, y = numbers(8)
+    check_infinity(classifier(iterations=20).fit(X, y), X, stand_in=3e38)
 
 
 # ---- losses and labels
@@ -209,7 +214,7 @@ def test_changed_models_are_refused():
     with pytest.raises(ValueError, match=r"set_probability_threshold\(None\)"):
         import_ensemble(model)
     mixture = catboost.sum_models([classifier().fit(X, y)] * 2, weights=[0.3, 0.7])
-    with pytest.raises(ValueError, match=r"loss function .* is not stored in the model"):
+    with pytest.raises(ValueError, match=r"does not say which loss function .* sum_models .* as it was fitted"):
         import_ensemble(mixture)
 
 

@@ -16,13 +16,16 @@ from sklearn.ensemble import (
     RandomForestRegressor,
 )
 from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+import frugalforest as ff
 from frugalforest.ensemble import Ensemble
-from frugalforest.importers import import_ensemble
-from importers.cases import check_same, numbers
+from frugalforest.estimators.acquiring import AcquiringMixin
+from frugalforest.importers import OWN, import_ensemble, layers_of
+from importers.cases import answers, check_same, numbers
 
 CLASSIFIERS = [
     DecisionTreeClassifier,
@@ -65,6 +68,54 @@ def test_other_models_are_refused_with_a_list_of_those_supported(model):
     message = r"no tree classifier.* sklearn\.RandomForestClassifier, .*xgboost\.Booster, catboost\.CatBoost"
     with pytest.raises(TypeError, match=message):
         import_ensemble(model)
+
+
+def test_the_list_names_every_class_of_this_library_that_can_be_read():
+    X, y = numbers(2)
+    small = ff.StandardForestClassifier(3, random_state=0)
+    models = {
+        "StandardForestClassifier": small,
+        "BudgetForestClassifier": ff.BudgetForestClassifier(n_estimators=3, random_state=0),
+        "PenalizedForestClassifier": ff.PenalizedForestClassifier(n_estimators=3, random_state=0),
+        "PrunedForestClassifier": ff.PrunedForestClassifier(small, random_state=0),
+        "FrugalBoostingClassifier": ff.FrugalBoostingClassifier(n_estimators=3, random_state=0),
+        "GreedyMiserClassifier": ff.GreedyMiserClassifier(n_estimators=3),
+        "PreselectedClassifier": ff.PreselectedClassifier(ff.selection.FixedSelector([0, 1]), small),
+        "FrugalClassifier": ff.FrugalClassifier(methods={"forest": ff.BudgetForestClassifier(n_estimators=3)}),
+        "OnDemand": ff.OnDemand(small),
+    }
+    for name, model in models.items():
+        check_same(model.fit(X, y), X, relative=1e-12, probabilities=of_all_trees(model, X))
+        assert name in OWN
+    assert set(OWN) == models.keys()
+    with pytest.raises(TypeError, match=", ".join(f"frugalforest.{name}" for name in OWN)):
+        import_ensemble(None)
+
+
+def of_all_trees(model, X):
+    """Of all trees, whatever the model itself stops at."""
+    return answers(import_ensemble(model), X).probabilities
+
+
+def test_every_class_of_this_library_that_buys_by_trees_is_in_the_list():
+    found = {name for name in ff.__all__ if isinstance(getattr(ff, name), type)}
+    assert {name for name in found if issubclass(getattr(ff, name), AcquiringMixin)} <= set(OWN)
+
+
+def test_wrappers_are_read_as_what_is_inside():
+    X, y = numbers(3)
+    forest = RandomForestClassifier(3, random_state=0).fit(X, y)
+    frozen = FrozenEstimator(forest)
+    check_same(frozen, X, relative=1e-12)
+    assert layers_of(FrozenEstimator(frozen))[1:] == [frozen, forest]
+    with pytest.raises(NotFittedError):
+        import_ensemble(FrozenEstimator(RandomForestClassifier()))
+    with pytest.raises(NotFittedError):
+        import_ensemble(ff.FrugalClassifier())
+    stages = ff.FrugalCascadeClassifier(estimator=ff.StandardForestClassifier(3, max_depth=2), n_stages=2)
+    taken = ff.FrugalClassifier(methods={"cascade": stages}, random_state=0).fit(X, y)
+    with pytest.raises(TypeError, match=r"FrugalCascadeClassifier, the model inside this FrugalClassifier, is no tree"):
+        import_ensemble(taken)
 
 
 def test_a_derived_class_is_read_as_its_parent():

@@ -10,7 +10,7 @@ from sklearn.exceptions import NotFittedError
 
 import frugalforest as ff
 from frugalforest.importers import import_ensemble
-from importers.cases import answers, check_same, edge_rows, mirrored, mixed_frame, numbers
+from importers.cases import answers, check_infinity, check_same, edge_rows, mirrored, mixed_frame, numbers
 
 lgb = pytest.importorskip("lightgbm")
 pytestmark = pytest.mark.filterwarnings("ignore:X does not have valid feature names")  # of arrays, in LightGBM 4.6
@@ -174,11 +174,6 @@ def test_columns_that_cannot_be_told_are_refused():
 def test_names_and_integers():
     X, y = numbers(5)
     assert import_ensemble(classifier().fit(X, y)).encoder.feature_names is None
-    blanks = pd.DataFrame(X, columns=[f"the {name}" for name in "vwxyz"])
-    ensemble = import_ensemble(classifier().fit(blanks, y))
-    assert ensemble.encoder.feature_names == tuple(f"the_{name}" for name in "vwxyz")
-    with pytest.raises(ValueError, match="X lacks 5 of the 5 columns"):
-        ensemble.encoder.encode(blanks)
     frame = pl.DataFrame(X, schema=list("vwxyz"))
     check_same(classifier().fit(frame.to_pandas(), y), frame.to_pandas(), relative=EXACT)
     whole = np.round(1000 * X).astype(np.int64)
@@ -186,6 +181,54 @@ def test_names_and_integers():
     check_same(model, whole, relative=EXACT)
     with pytest.raises(ValueError, match="beyond 16,777,216"):
         answers(import_ensemble(model), 10**6 * whole)
+
+
+def test_large_integers_of_frames():
+    """LightGBM reads those of arrays in float32, where they are refused, and those of frames exactly."""
+    rng = np.random.default_rng(0)
+    whole = pd.DataFrame(2**24 + rng.integers(0, 40, (400, 3)), columns=list("abc"))
+    model = classifier(n_estimators=20).fit(whole, (whole["a"] % 4 < 2).to_numpy())
+    on_demand = ff.OnDemand(model)
+    expected = model.predict(whole)
+    for X in (whole, whole.astype("int32"), whole.astype("uint64"), whole.astype({"a": "int32"}), whole.astype(float)):
+        assert np.array_equal(model.predict(X), expected)
+        assert np.array_equal(on_demand.predict(X), expected)
+        assert np.array_equal(on_demand.predict_with_cost(X)[0], expected)
+    with pytest.raises(ValueError, match="beyond 16,777,216"):
+        ff.OnDemand(classifier().fit(whole.to_numpy(), expected)).predict(whole.to_numpy())
+
+
+@pytest.mark.parametrize("native", [False, True])
+def test_blanks_in_names(native):
+    """LightGBM makes underscores of them, and forgets that it did."""
+    X, y = numbers(5)
+    names = [f"the {name}" for name in "vwxyz"]
+    frame = pd.DataFrame(X, columns=names)
+    fitted = classifier().fit(frame, y)
+    expected = fitted.predict(frame)
+    model = fitted.booster_ if native else fitted
+    plain = ff.OnDemand(model)
+    assert plain.feature_names_in_.tolist() == [name.replace(" ", "_") for name in names]
+    priced = ff.OnDemand(model, feature_costs={name: 1.0 + i for i, name in enumerate(names)})
+    assert priced.feature_names_in_.tolist() == names
+    assert priced.feature_costs_.of(["the z"]) == 5
+    for on_demand in (plain, priced, ff.OnDemand(priced)):
+        for other in (
+            frame,
+            frame.rename(columns=lambda name: name.replace(" ", "_")),
+            pl.from_pandas(frame[names[::-1]]),
+        ):
+            assert np.array_equal(on_demand.predict(other), expected)
+            assert np.array_equal(on_demand.encode(other), X)
+    run = priced.start()
+    while (feature := run.next_feature()) is not None:
+        run.provide(feature, frame.loc[0, feature])
+    assert run.prediction == expected[0]
+
+
+def test_infinity_is_refused_and_large_numbers_stand_for_it():
+    X, y = numbers(8)
+    check_infinity(classifier(n_estimators=20).fit(X, y), X, stand_in=1e300)
 
 
 # ---- refused

@@ -17,7 +17,7 @@ from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
 import frugalforest as ff
 from frugalforest.importers import import_ensemble
-from importers.cases import answers, check_same, edge_rows, mirrored, mixed_frame, numbers
+from importers.cases import answers, check_infinity, check_same, edge_rows, mirrored, mixed_frame, numbers
 
 EXACT = 1e-12
 KINDS = [
@@ -98,12 +98,19 @@ def test_single_random_trees_and_monotonic_constraints():
         check_same(model.fit(X, y), X, relative=EXACT)
 
 
-def test_one_class_is_a_forest_and_no_booster():
+@pytest.mark.parametrize(
+    "model", [RandomForestClassifier(3), DecisionTreeClassifier(), HistGradientBoostingClassifier()]
+)
+def test_one_class_is_refused(model):
     X, _ = numbers(0)
-    y = np.ones(len(X))
-    check_same(RandomForestClassifier(3).fit(X, y), X, relative=EXACT)
-    with pytest.raises(ValueError, match="fitted on one class only"):
-        import_ensemble(HistGradientBoostingClassifier(max_iter=2).fit(X, y))
+    message = rf"{type(model).__name__} was fitted on one class only, 1.0: .* at least two classes"
+    with pytest.raises(ValueError, match=message):
+        import_ensemble(model.fit(X, np.ones(len(X))))
+
+
+def test_infinity_is_refused_and_large_numbers_stand_for_it():
+    X, y = numbers(8)
+    check_infinity(HistGradientBoostingClassifier(max_iter=20).fit(X, y), X, stand_in=1e300)
 
 
 # ---- labels next to a tie

@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 
 import frugalforest as ff
 from frugalforest.importers import import_ensemble
-from importers.cases import answers, check_same, edge_rows, mirrored, mixed_frame, numbers
+from importers.cases import answers, check_infinity, check_same, edge_rows, mirrored, mixed_frame, numbers
 
 xgb = pytest.importorskip("xgboost")
 
@@ -171,6 +171,64 @@ def test_categories_of_a_frame(seed):
     assert ensemble.encoder.categories[2] == (-7, 3, 10, 20, 40)
     other_order = frame.assign(colour=frame["colour"].cat.reorder_categories(["red", "pink", "grey", "green", "blue"]))
     check_same(model, other_order, relative=SINGLE)
+
+
+@pytest.mark.parametrize("new", ["b", "z", "A"])
+def test_new_categories_are_refused_in_matrices(new):
+    """XGBoost reads "b" as "c", and fails for "z"."""
+    rng = np.random.default_rng(0)
+    kinds = list("aceg")
+    frame = pd.DataFrame({"c": pd.Categorical(rng.choice(kinds, 500), categories=kinds), "v": rng.normal(size=500)})
+    y = (frame["c"].isin(["a", "e"]) ^ (frame["v"] > 0)).to_numpy().astype(int)
+    model = classifier(n_estimators=20, enable_categorical=True).fit(frame, y)
+    on_demand = ff.OnDemand(model)
+    rows = frame[:50].assign(c=pd.Categorical([new, "a"] * 25))
+    message = rf"Feature 'c' holds categories that the model was not fitted with: '{new}'\. .* Make them missing"
+    for ask in (on_demand.predict, on_demand.predict_with_cost, on_demand.acquisition_mask, on_demand.encode):
+        with pytest.raises(ValueError, match=message):
+            ask(rows)
+    missing = rows.assign(c=rows["c"].cat.remove_categories(new))
+    for known in (missing, frame):
+        assert np.array_equal(on_demand.predict(known), model.predict(known))
+    declared = frame.assign(c=frame["c"].cat.add_categories(new))  # and in no row
+    assert np.array_equal(on_demand.predict(declared), model.predict(frame))
+
+
+def test_new_categories_are_refused_by_a_model_from_a_file(tmp_path):
+    frame = pd.DataFrame({"c": pd.Categorical(list("aceg") * 20), "v": np.arange(80.0)})
+    model = classifier(enable_categorical=True).fit(frame, [0, 1, 0, 1] * 20)
+    ff.OnDemand(model).save(tmp_path / "model.ff")
+    loaded = ff.load(tmp_path / "model.ff")
+    assert np.array_equal(loaded.predict(frame), model.predict(frame))
+    with pytest.raises(ValueError, match="'b', 'd'"):
+        loaded.predict(frame.assign(c=list("abcd") * 20))
+
+
+def test_whole_numbers_as_categories_are_refused_too():
+    frame, y = mixed_frame(0)
+    model = classifier(enable_categorical=True).fit(frame, y)
+    new = frame.assign(size=frame["size"].cat.add_categories([5]).where(np.arange(len(frame)) % 5 > 0, 5))
+    with pytest.raises(ValueError, match=r"Feature 'size' holds categories .*: 5\."):
+        ff.OnDemand(model).predict(new)
+
+
+@pytest.mark.parametrize("missing", [0.0, -1.0])
+def test_a_number_that_stands_for_missing_values(missing):
+    """The classifier remembers it; its booster does not."""
+    X, y = numbers(9)
+    X[np.random.default_rng(0).random(X.shape) < 0.3] = missing
+    model = classifier(n_estimators=20, missing=missing).fit(X, y)
+    assert np.array_equal(ff.OnDemand(model).predict(X), model.predict(X))
+    as_nan = np.where(missing == X, np.nan, X)
+    labels = (model.get_booster().predict(xgb.DMatrix(X, missing=missing)) > 0.5).astype(int)
+    booster = ff.OnDemand(model.get_booster())
+    assert np.array_equal(booster.predict(as_nan), labels)
+    assert not np.array_equal(booster.predict(X), labels)
+
+
+def test_infinity_is_refused_and_large_numbers_stand_for_it():
+    X, y = numbers(8)
+    check_infinity(classifier(n_estimators=20).fit(X, y), X, stand_in=3e38)
 
 
 def test_names_and_integers():

@@ -166,6 +166,18 @@ def set_part(path, **changes):
     return lambda model: setattr(model, path, replace(getattr(model, path), **changes))
 
 
+def set_order(order=None, **changes):
+    """A function that gives a model on demand an order that it would not take itself."""
+
+    def change(model):
+        acquirer, given = model._acquirer(), copy.copy(order or model.order)
+        if changes:
+            vars(given).update(changes)
+        vars(model).update(order=given, _acquirer=lambda: acquirer)
+
+    return change
+
+
 def set_attribute(**changes):
     return lambda model: vars(model).update(changes)
 
@@ -295,9 +307,9 @@ CHANGES = {
         lambda m: setattr(m, "estimator", replace(m.estimator, base=np.array([-1.0, 0.0, 0.0]))),
         "impossible shares",
     ),
-    "an endless search": ("on demand", set_part("order", boxes=2**40), "takes too many steps"),
-    "an order without weights": ("on demand", set_part("order", hope=NAN), "impossible weights"),
-    "an order by name": ("on demand", set_attribute(order="score"), "an order that is none"),
+    "an endless search": ("on demand", set_part("order", boxes=2**30), "takes too many steps"),
+    "an order without weights": ("on demand", set_order(hope=NAN), "hope=nan is no finite number"),
+    "an order by name": ("on demand", set_order("score"), "an order that is none"),
     "a missing value out of range": (
         "scores",
         lambda m: setattr(

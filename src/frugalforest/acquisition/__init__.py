@@ -1,7 +1,7 @@
 """Buying features one at a time: runs, stop rules, receipts, sources."""
 
 from frugalforest.acquisition.acquirer import Acquirer, Evaluation
-from frugalforest.acquisition.fetch import FetchError
+from frugalforest.acquisition.fetch_error import FetchError
 from frugalforest.acquisition.receipt import Receipt, Step
 from frugalforest.acquisition.run import Acquisition
 from frugalforest.acquisition.stopping import Order, StopRule

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from frugalforest import _core
+from frugalforest.acquisition.fingerprint import fingerprint_of
 from frugalforest.acquisition.stopping import Order, StopRule
 from frugalforest.costs import FeatureCosts
 from frugalforest.ensemble import Ensemble
@@ -44,6 +45,12 @@ class Acquirer:
     ensemble: Ensemble
     costs: FeatureCosts
     order: Order = field(default_factory=Order)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.order, Order):
+            raise TypeError(
+                f"order={self.order!r:.60} is no order; give frugalforest.acquisition.Order(...), or leave it out."
+            )
 
     @cached_property
     def core(self) -> _core.Acquirer:
@@ -183,7 +190,13 @@ class Acquirer:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A short text that tells this ensemble and price list from others."""
+        """A short text that tells this ensemble and price list from others; orders have names of their own."""
+        own, shared = self.costs.ticks
+        return fingerprint_of(self.ensemble, own, shared, self.costs.money(1), self.costs.membership)
+
+    @property
+    def earlier_fingerprints(self) -> tuple[str, ...]:
+        """What runs of version 1 may have in its place: of trees, prices and order, without names and categories."""
         digest = hashlib.sha256()
         forest = self.ensemble.forest
         own, shared = self.costs.ticks
@@ -195,4 +208,4 @@ class Acquirer:
             digest.update(repr(array.shape).encode())
             digest.update(np.ascontiguousarray(array).tobytes())
         digest.update(repr((self.ensemble.link, self.order, [str(c) for c in self.ensemble.classes.tolist()])).encode())
-        return digest.hexdigest()[:32]
+        return (digest.hexdigest()[:32],)

@@ -8,77 +8,21 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import math
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from contextlib import closing
+from copy import copy
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any
 
+from frugalforest.acquisition.fetch_error import FetchError, described
+from frugalforest.acquisition.patience import OnFailure, Patience, Values
 from frugalforest.acquisition.threads import DaemonThreads, LoopThread, result_within
 from frugalforest.data.columns import Label
 
 if TYPE_CHECKING:
     from frugalforest.acquisition.run import Acquisition
-
-OnFailure = Literal["raise", "refuse"]
-Values = Mapping[Any, Any]  # by feature
-
-
-class FetchError(RuntimeError):
-    """A source gave no usable value. Nothing that was bought is lost: it is in `run`, which can go on from there."""
-
-    feature: Label | None  # None: what was said to be known of the row cannot be used
-    cause: Exception  # of the last attempt
-    run: Acquisition
-    delivered: dict[Any, Any]  # values that came with others, and were not asked for yet
-    row: Any  # of several rows, the one that failed
-    others: tuple[tuple[Any, Acquisition], ...]  # the rows taken after it, each with its run as far as it came
-
-    def __init__(self, message: str, feature: Label | None, cause: Exception, run: Acquisition) -> None:
-        super().__init__(message)
-        self.feature, self.cause, self.run = feature, cause, run
-        self.delivered, self.row, self.others = {}, None, ()
-
-
-@dataclass(frozen=True)
-class Patience:
-    """How long to wait for a source, how often to ask again, and what to do when it was in vain."""
-
-    timeout: float | Values | None = None  # seconds for one answer, or a dict of some features; None: no limit
-    retries: int | Values = 0  # further attempts, or a dict of some features
-    backoff: float = 0.0  # seconds before the first further attempt, twice as long before each one after it
-    on_failure: OnFailure = "raise"
-
-    def __post_init__(self) -> None:
-        for seconds in _numbers(self.timeout):
-            if seconds is not None and not (_is_real(seconds) and seconds > 0):
-                raise ValueError(f"timeout={seconds!r} is no number of seconds above 0; None is no limit.")
-        for times in _numbers(self.retries):
-            if not isinstance(times, int) or isinstance(times, bool) or times < 0:
-                raise ValueError(f"retries={times!r} is no whole number of at least 0.")
-        if not (_is_real(self.backoff) and 0 <= self.backoff < math.inf):
-            raise ValueError(f"backoff={self.backoff!r} is no number of seconds of at least 0.")
-        if self.on_failure not in get_args(OnFailure):
-            raise ValueError(f'on_failure={self.on_failure!r} is neither "raise" nor "refuse".')
-
-    def check_features(self, run: Acquisition) -> None:
-        """Refuse limits for features that the model does not know."""
-        for setting in (self.timeout, self.retries):
-            for feature in setting if isinstance(setting, Mapping) else ():
-                run.price(feature)  # refuses an unknown one by name
-
-    def timeout_of(self, feature: Label) -> float | None:
-        """Seconds to wait for an answer; None: as long as it takes."""
-        seconds: float | None = _setting(self.timeout, feature, None)
-        return seconds
-
-    def pauses(self, feature: Label) -> Iterator[float]:
-        """For each attempt, how long to wait before it."""
-        yield 0.0
-        for attempt in range(_setting(self.retries, feature, 0)):
-            yield self.backoff * 2**attempt
 
 
 @dataclass(frozen=True)
@@ -113,11 +57,11 @@ def fetch_run(
     fetch(feature) gives the value, or a dict of several, the asked one among them; it may be an `async def`. known:
     values that are there already, free. delivered: values that lie ready, and are billed when the run asks for them.
     """
-    _prepare(run, fetch, patience, known)
+    ready = _prepare(run, fetch, patience, known, delivered)
     if is_async(fetch):
-        return _wait_for(partial(_fetch_async, run, fetch, patience, delivered))
+        return _wait_for(partial(_fetch_async, run, fetch, patience, ready))
     with closing(DaemonThreads()) as threads:
-        for call in _calls(run, patience, delivered):
+        for call in _calls(run, patience, ready):
             if call.pause > 0:  # sleeping for 0 seconds would hand the processor to others
                 time.sleep(call.pause)
             call.answer = _ask(partial(fetch, call.feature), call.timeout, threads)
@@ -133,8 +77,8 @@ async def fetch_run_async(
     delivered: Values | None = None,
 ) -> Acquisition:
     """`fetch_run` for those who have an event loop. A plain function is called in a thread beside it."""
-    _prepare(run, fetch, patience, known)
-    return await _fetch_async(run, fetch, patience, delivered)
+    ready = _prepare(run, fetch, patience, known, delivered)
+    return await _fetch_async(run, fetch, patience, ready)
 
 
 async def _fetch_async(
@@ -172,10 +116,15 @@ def _wait_for(work: Callable[[], Coroutine[Any, Any, Acquisition]]) -> Acquisiti
 # ---- what to ask
 
 
-def _prepare(run: Acquisition, fetch: object, patience: Patience, known: Values | None) -> None:
+def _prepare(
+    run: Acquisition, fetch: object, patience: Patience, known: Values | None, delivered: Values | None
+) -> Values:
+    """Everything checked, and the run told what is known; the values that lie ready."""
     check_source(fetch)
     patience.check_features(run)
+    ready = _by_feature(delivered, "delivered")
     tell_known(run, known)
+    return ready
 
 
 def check_source(fetch: object) -> None:
@@ -186,13 +135,29 @@ def check_source(fetch: object) -> None:
 
 def tell_known(run: Acquisition, known: Values | None) -> None:
     """Tell the run what is known already."""
-    for feature, value in (known or {}).items():
+    for feature, value in _by_feature(known, "known").items():
         run.provide(feature, value, free=True)
+
+
+def _by_feature(values: Any, name: str) -> Values:
+    """Values by feature: a dict, or a row of a frame."""
+    found = {} if values is None else as_mapping(values)
+    if found is None:
+        raise TypeError(f'{name} is {values!r:.60}; expected a dict of features and values, such as {{"age": 61}}.')
+    return found
+
+
+def as_mapping(values: Any) -> Values | None:
+    """A mapping as it is, a Series by its index; None for anything else."""
+    if isinstance(values, Mapping):
+        return values
+    return dict(values.items()) if hasattr(values, "keys") and hasattr(values, "items") else None
 
 
 def _calls(run: Acquisition, patience: Patience, delivered: Values | None) -> Iterator[_Call]:
     """The questions of a run, one after the other; each has its answer when the next one is wanted."""
     at_hand = dict(delivered or {})
+    goes_without = False  # whether the model is known to answer also if features cannot be had
     while (feature := run.next_feature()) is not None:
         # A delivered value that cannot be read is forgotten, and the source asked for it.
         if feature in at_hand and _problem(run, feature, at_hand.pop(feature)) is None:
@@ -206,7 +171,9 @@ def _calls(run: Acquisition, patience: Patience, delivered: Values | None) -> It
             if cause is None:
                 break
         if cause is not None:
-            _fail(run, feature, cause, n_attempts, patience.on_failure, at_hand)
+            lacking = None if goes_without else _why_it_is_needed(run, feature)
+            goes_without = lacking is None
+            _fail(run, feature, cause, lacking, n_attempts, patience.on_failure, at_hand)
 
 
 def _take(run: Acquisition, call: _Call, at_hand: dict[Any, Any]) -> Exception | None:
@@ -214,19 +181,20 @@ def _take(run: Acquisition, call: _Call, at_hand: dict[Any, Any]) -> Exception |
     feature, value = call.feature, call.answer.value
     if call.answer.error is not None:
         return call.answer.error
-    if not isinstance(value, Mapping):
+    several = as_mapping(value)
+    if several is None:
         return _problem(run, feature, value)
-    if feature not in value:
-        return ValueError(f"fetch({feature!r}) gave values of {_some(value)}, but none of {feature!r}")
-    at_hand |= {other: value[other] for other in value if other != feature}
-    return _problem(run, feature, value[feature])
+    if feature not in several:
+        return ValueError(f"fetch({feature!r}) gave values of {_some(several)}, but none of {feature!r}")
+    at_hand |= {other: several[other] for other in several if other != feature}
+    return _problem(run, feature, several[feature])
 
 
 def _problem(run: Acquisition, feature: Label, value: Any) -> Exception | None:
     """Buy a feature; what was wrong with its value, if anything: the run is as it was then."""
     try:
         run.provide(feature, value)
-    except (TypeError, ValueError) as error:
+    except Exception as error:  # of whatever kind: it must not lose what was bought
         return error
     return None
 
@@ -235,27 +203,53 @@ def _fail(
     run: Acquisition,
     feature: Label,
     cause: Exception,
+    lacking: Exception | None,  # why the model cannot do without the feature
     n_attempts: int,
     on_failure: OnFailure,
     at_hand: dict[Any, Any],
 ) -> None:
+    """Go on without a feature where that is wished and possible; otherwise tell, and hand over what was bought."""
     reason = described(cause) + ("" if n_attempts == 1 else f" ({n_attempts} attempts)")
-    if on_failure == "refuse":
-        run.refuse(feature, note=reason)
-        return
+    if on_failure == "refuse" and lacking is None:
+        lacking = _refusal_problem(run, feature, reason)
+        if lacking is None:
+            return
+    way_out = (
+        'which can go on from there; on_failure="refuse" goes on without the feature.'
+        if lacking is None
+        else "which can go on from there once there is a value: this model cannot do without it."
+    )
     message = (
         f"No value of {feature!r} from fetch: {reason}. What was bought before is in the attribute `run` of this "
-        'error, which can go on from there; on_failure="refuse" goes on without the feature.'
+        f"error, {way_out}"
     )
     error = FetchError(message, feature, cause, run)
     error.delivered = at_hand
     raise error from cause
 
 
-def described(error: Exception) -> str:
-    """An error as part of a sentence."""
-    said = str(error).rstrip(".")
-    return f"{type(error).__name__}: {said}" if said else type(error).__name__
+def _refusal_problem(run: Acquisition, feature: Label, note: str) -> Exception | None:
+    """Refuse a feature; what the model has against it, if anything: the run is as it was then."""
+    try:
+        run.refuse(feature, note=note)
+    except Exception as error:
+        return error
+    return None
+
+
+def _why_it_is_needed(run: Acquisition, feature: Label) -> Exception | None:
+    """What the model says if a feature, and all that it asks for after that, cannot be had; None if it gives an answer.
+
+    Tried with a copy, to the end: some models find out when their last feature has come, and has been paid.
+    """
+    trial = copy(run)
+    try:
+        trial.refuse(feature)
+        while (other := trial.next_feature()) is not None:
+            trial.refuse(other)
+    except Exception as error:
+        return error
+    return None
 
 
 # ---- how to ask
@@ -285,6 +279,8 @@ def _ask(source: Callable[[], Any], timeout: float | None, threads: DaemonThread
 def _answer_of(source: Callable[[], Any]) -> _Answer:
     try:
         return _Answer(source())
+    except GeneratorExit:
+        return _Answer(error=_ended())
     except Exception as error:
         return _Answer(error=error)
 
@@ -294,6 +290,10 @@ async def _ask_async(source: Callable[[Any], Awaitable[Any]], feature: Label, ti
     try:
         async with limit:
             return _Answer(await source(feature))
+    except GeneratorExit as error:
+        if error.__traceback__ is None or error.__traceback__.tb_next is None:  # it is this call that is being closed
+            raise
+        return _Answer(error=_ended())
     except Exception as error:
         return _Answer(error=_too_late(timeout) if limit.expired() else error)
 
@@ -304,6 +304,11 @@ async def _call_beside(threads: DaemonThreads, fetch: Callable[[Any], Any], feat
     if answer.error is not None:
         raise answer.error
     return await answer.value if inspect.isawaitable(answer.value) else answer.value
+
+
+def _ended() -> RuntimeError:
+    """In place of a GeneratorExit that a source lets out, which would close whatever waits for it in an event loop."""
+    return RuntimeError("fetch raised GeneratorExit")
 
 
 def _too_late(timeout: float | None) -> TimeoutError:
@@ -319,22 +324,6 @@ def _refuse_awaitable(value: object) -> None:
         "fetch is a plain function, but gave something to be awaited. Write it as `async def fetch(feature)` with "
         "an `await` in it, or call the method whose name ends in `_async`."
     )
-
-
-# ---- settings
-
-
-def _numbers(setting: Any) -> Iterable[Any]:
-    return setting.values() if isinstance(setting, Mapping) else (setting,)
-
-
-def _is_real(number: object) -> bool:
-    return isinstance(number, int | float) and not isinstance(number, bool) and not math.isnan(number)
-
-
-def _setting(setting: Any, feature: Label, default: Any) -> Any:
-    """Of a number for all features, or of a dict for some."""
-    return setting.get(feature, default) if isinstance(setting, Mapping) else setting
 
 
 def _some(value: Values) -> str:

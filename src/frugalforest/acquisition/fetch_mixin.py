@@ -6,9 +6,12 @@ from abc import ABCMeta, abstractmethod
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
-from frugalforest.acquisition.fetch import OnFailure, Patience, Values, fetch_run, fetch_run_async
+from frugalforest.acquisition.fetch import fetch_run, fetch_run_async
 from frugalforest.acquisition.fetch_rows import fetch_rows, fetch_rows_async
+from frugalforest.acquisition.patience import OnFailure, Patience, Values
 from frugalforest.acquisition.run import Acquisition
+from frugalforest.acquisition.run_base import RunBase
+from frugalforest.acquisition.run_json import refuse_other_model
 
 Row = TypeVar("Row")
 
@@ -39,7 +42,7 @@ class FetchMixin(metaclass=ABCMeta):
         fetch : callable
             fetch(feature) gives the value of a feature, or a dict of several, the asked one among them: the others are
             kept, and billed only when the run asks for them. An `async def` is run in an event loop of its own.
-        known : dict, default=None
+        known : dict or Series, default=None
             Values that are there already, and free.
         timeout : float or dict, default=None
             Seconds to wait for an answer; a dict gives it for some features. None: no limit. A plain function is called
@@ -50,10 +53,10 @@ class FetchMixin(metaclass=ABCMeta):
             Seconds before the first retry; doubled before each further one.
         on_failure : {"raise", "refuse"}, default="raise"
             When the last attempt has failed, or its value cannot be read: raise FetchError, which holds the run, or go
-            on without the feature; the receipt says why.
+            on without the feature; the receipt says why. FetchError is raised, too, if the model cannot do without.
         run : Acquisition, default=None
             A run of this model to go on with; None: a new one.
-        delivered : dict, default=None
+        delivered : dict or Series, default=None
             Values that lie ready, and are billed when the run asks for them, such as those that FetchError holds.
         """
         patience = Patience(timeout, retries, backoff, on_failure)
@@ -128,7 +131,8 @@ class FetchMixin(metaclass=ABCMeta):
         started = self.start()
         if run is None:
             return started
-        own, other = started._acquirer, run._acquirer
-        if other is not own and other.fingerprint != own.fingerprint:
-            raise ValueError("This run was started by another model, or with other prices: go on with that one.")
+        if not isinstance(run, RunBase):
+            raise TypeError(f"run is {run!r:.60}; expected a run, that `start` or `resume` of this model gave.")
+        if run._acquirer is not started._acquirer:
+            refuse_other_model(run._marks, started._marks, "go on with that one")
         return run

@@ -10,16 +10,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Generic, TypeVar
 
-from frugalforest.acquisition.fetch import (
-    FetchError,
-    Patience,
-    Values,
-    answer_calls,
-    check_source,
-    described,
-    tell_known,
-)
+from frugalforest.acquisition.fetch import answer_calls, check_source, tell_known
+from frugalforest.acquisition.fetch_error import FetchError, described
+from frugalforest.acquisition.patience import Patience, Values
 from frugalforest.acquisition.run import Acquisition
+from frugalforest.acquisition.scalars import as_whole
 from frugalforest.acquisition.threads import DaemonThreads, LoopThread, result_within
 
 Row = TypeVar("Row")
@@ -165,6 +160,7 @@ async def _in_order_async(batch: _Batch[Row]) -> AsyncIterator[tuple[Row, Acquis
         task = asyncio.create_task(work())
         begun.add(task)
         task.add_done_callback(begun.discard)
+        task.add_done_callback(_hear)
         return task
 
     try:
@@ -185,6 +181,12 @@ async def _in_order_async(batch: _Batch[Row]) -> AsyncIterator[tuple[Row, Acquis
         await asyncio.gather(*begun, return_exceptions=True)
 
 
+def _hear(task: asyncio.Task[None]) -> None:
+    """Rows that are not waited for any more may fail as well, which asyncio would complain about on stderr."""
+    if not task.cancelled():
+        task.exception()
+
+
 def _batch(
     start: Callable[[], Acquisition],
     fetch: Callable[[Row, Any], Any],
@@ -195,9 +197,10 @@ def _batch(
 ) -> _Batch[Row]:
     """Everything checked, before anything is asked."""
     check_source(fetch)
-    if not isinstance(concurrency, int) or isinstance(concurrency, bool) or concurrency < 1:
-        raise ValueError(f"concurrency={concurrency!r} is no whole number of at least 1.")
+    at_once = as_whole(concurrency)
+    if at_once is None or at_once < 1:
+        raise ValueError(f"concurrency={concurrency!r:.60} is no whole number of at least 1.")
     if known is not None and not callable(known):
         raise TypeError("known must be a function from a row to what is known of it; of a dict give its `get`.")
     patience.check_features(start())
-    return _Batch(start, fetch, iter(rows), known, patience, concurrency)
+    return _Batch(start, fetch, iter(rows), known, patience, at_once)

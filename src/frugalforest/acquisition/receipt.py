@@ -23,7 +23,7 @@ class Step:
     value: Any  # None where missing or refused
     cost: float
     probabilities: dict[Any, float]  # by class
-    note: str | None = None  # why it was refused, where that was said
+    note: str | None = None  # why it was refused, where that was said; or that a value is read as missing
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,7 @@ class Receipt:
 
     steps: tuple[Step, ...]
     total: float
+    classes: tuple[Any, ...] = ()  # none if a number is predicted
 
     def __iter__(self) -> Iterator[Step]:
         return iter(self.steps)
@@ -46,13 +47,12 @@ class Receipt:
         """A pandas DataFrame: one row for each step, one column for the probability of each class."""
         import pandas as pd
 
-        return pd.DataFrame(
-            [
-                {"feature": step.feature, "how": step.how, "value": step.value, "cost": step.cost, "note": step.note}
-                | {f"P({label})": p for label, p in step.probabilities.items()}
-                for step in self.steps
-            ]
-        )
+        rows = [
+            (step.feature, step.how, step.value, step.cost, step.note, *step.probabilities.values())
+            for step in self.steps
+        ]
+        odds = [f"P({label})" for label in self.classes]
+        return pd.DataFrame(rows, columns=["feature", "how", "value", "cost", "note", *odds])
 
     def __str__(self) -> str:
         lines = [f"{'feature':24} {'how':8} {'cost':>10}  probabilities"]

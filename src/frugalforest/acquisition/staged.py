@@ -7,16 +7,19 @@ at a time, in the manner of `Acquisition`, and keeps the same books.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from frugalforest.acquisition.run_base import RunBase, plain
-from frugalforest.acquisition.run_json import read_run
+from frugalforest.acquisition.run_base import RunBase, model_of_runs, plain
+from frugalforest.acquisition.run_json import marks_of, read_run
 from frugalforest.costs import FeatureCosts
 from frugalforest.data import FeatureEncoder
 from frugalforest.data.columns import Label
+
+if TYPE_CHECKING:
+    from frugalforest.acquisition.fetch_mixin import FetchMixin
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -113,10 +116,13 @@ class StagedRun(RunBase):
     # ---- waiting for days
 
     @classmethod
-    def from_json(cls, text: str, model: StagedModel) -> Self:
+    def from_json(cls, text: str, model: StagedModel | FetchMixin) -> Self:
         """The run that `to_json` wrote; the model and its prices must be the same."""
-        content = read_run(text, model.fingerprint)
-        return cls(model)._repeated(content["steps"])
+        own = model_of_runs(model)
+        if not hasattr(own, "wanted"):
+            raise TypeError(f"{model!r:.60} buys nothing in stages; model.resume(text) reads its runs.")
+        content = read_run(text, own, marks_of(own, own.encoder, own.classes))
+        return cls(own)._repeated(content["steps"])
 
     def _stop(self) -> dict[str, Any]:
         return STOP
@@ -145,6 +151,9 @@ class StagedRun(RunBase):
 
     def _unlearn(self, position: int) -> None:
         self._learn(position, is_bought=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return super().__getstate__() | {"_paid": self._paid.copy()}
 
     def _answer(self) -> Floats:
         return self._acquirer.answer(self._numbers, self._known)

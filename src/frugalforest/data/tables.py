@@ -16,6 +16,8 @@ from frugalforest.data.columns import DATES_WAY_OUT, Column, Label, plain_number
 
 Frame = nw.DataFrame[Any]
 
+FEW = 4  # one column in so many may well be missing
+
 
 @dataclass(frozen=True, eq=False)
 class Table:
@@ -66,12 +68,27 @@ def pick_columns(frame: Frame, names: Sequence[str], estimator_name: str) -> Fra
     """The named columns in the given order; others are ignored, missing ones listed."""
     missing = [name for name in names if name not in set(frame.columns)]
     if missing:
-        raise ValueError(
-            f"X lacks {len(missing)} of the {len(names)} columns that {estimator_name} was fitted with: "
-            f"{', '.join(missing)}. Add them; a column that holds only missing values (NaN, null) will do."
-        )
+        raise ValueError(_lacking(frame, names, missing, estimator_name))
     # Selecting all columns of a pandas frame copies it.
     return frame if list(frame.columns) == list(names) else frame.select(*names)
+
+
+def _lacking(frame: Frame, names: Sequence[str], missing: Sequence[str], estimator_name: str) -> str:
+    """What is said about columns that are not there."""
+    if len(missing) == len(names):
+        return (
+            f"X has none of the {len(names)} columns that {estimator_name} was fitted with: they are called "
+            f"{', '.join(names)}, and those of X {', '.join(frame.columns) or 'nothing, as there are none'}. "
+            "Rename the columns of X, or give an array with the columns in that order."
+        )
+    text = (
+        f"X lacks {len(missing)} of the {len(names)} columns that {estimator_name} was fitted with: "
+        f"{', '.join(missing)}. Add {'it' if len(missing) == 1 else 'them'}"
+    )
+    # Of a model that misses most of its columns nobody would want the answer.
+    if FEW * len(missing) <= len(names):
+        text += "; where a value cannot be had, NaN or null stands for it"
+    return text + "."
 
 
 def read_frame(frame: Frame, estimator_name: str) -> Table:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 import time
 import warnings
 from collections.abc import Mapping
@@ -15,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from frugalforest.acquisition.fetch_mixin import FetchMixin
 from frugalforest.data.tables import as_frame
+from frugalforest.estimators.acquiring import AcquiringMixin
 from frugalforest.estimators.base import Floats, FrugalClassifierMixin, Mask
 from frugalforest.estimators.candidates import Candidate, copy_of, fit_for_all_budgets, pooled, templates_of
 from frugalforest.estimators.checks import (
@@ -343,6 +345,34 @@ class FrugalClassifier(FrugalClassifierMixin, FetchMixin, MetaEstimatorMixin, Ba
         """The run that `run.to_json()` wrote, at the point where it was."""
         check_is_fitted(self)
         return self.model_.resume(text)
+
+    # ---- exports are the model's, if it is one ensemble of trees
+
+    def to_shap(self) -> Any:
+        """A SHAP TreeExplainer of the model, for rows as `encode` gives them. Needs the extra `export`."""
+        return self._trees().to_shap()
+
+    def to_onnx(self, path: str | os.PathLike[str] | None = None) -> Any:
+        """The trees of the model for ONNX, written to `path` if given. Needs the extra `export`."""
+        return self._trees().to_onnx(path)
+
+    def to_treelite(self) -> Any:
+        """The trees of the model for treelite. Needs the extra `export`."""
+        return self._trees().to_treelite()
+
+    def encode(self, X: Any) -> NDArray[Any]:
+        """X as the matrix of numbers that exports take, (n_rows, n_features)."""
+        return self._trees().encode(X)
+
+    def _trees(self) -> AcquiringMixin:
+        check_is_fitted(self)
+        if isinstance(self.model_, AcquiringMixin):
+            return self.model_
+        raise TypeError(
+            f"The method that was taken, {self.method_}, cannot be exported: {type(self.model_).__name__} is not one "
+            "ensemble of trees. Export a model among candidates_ that is, or fit with methods that are, such as "
+            'methods=["budget-forest", "boosting"].'
+        )
 
 
 def _some_rows(X: Any, mask: Mask) -> Any:

@@ -7,7 +7,7 @@ import hashlib
 import warnings
 from abc import ABCMeta, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, Self
 
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from frugalforest.acquisition.fetch_mixin import FetchMixin
+from frugalforest.acquisition.fingerprint import fingerprint_of
 from frugalforest.acquisition.staged import End, StagedRun
 from frugalforest.costs import FeatureCosts
 from frugalforest.data import FeatureEncoder
@@ -84,9 +85,21 @@ class LinearStages:
     @cached_property
     def fingerprint(self) -> str:
         """A short text that tells this model and price list from others."""
+        costs, variant = self.costs, self.variant
+        return fingerprint_of(variant.tree, variant.link, self.prior, *costs.ticks, costs.money(1), costs.membership)
+
+    @property
+    def earlier_fingerprints(self) -> tuple[str, ...]:
+        """What runs of version 1 may have in its place: with the cached properties that the tree had then."""
+        tree = self.variant.tree
+        kept = [part.name for part in fields(tree)]
+        cached = ((), ("parent",), ("path_mask",), ("parent", "path_mask"), ("path_mask", "parent"))
+        return tuple(self._earlier_fingerprint([getattr(tree, name) for name in (*kept, *more)]) for more in cached)
+
+    def _earlier_fingerprint(self, arrays: list[NDArray[Any]]) -> str:
         digest = hashlib.sha256()
-        parts = [*vars(self.variant.tree).values(), *self.costs.ticks, self.costs.membership, self.prior]
-        parts += [] if self.variant.link is None else [*vars(self.variant.link).values()]
+        parts = [*arrays, *self.costs.ticks, self.costs.membership, self.prior]
+        parts += [] if self.variant.link is None else [self.variant.link.slope, self.variant.link.offset]
         for array in parts:
             digest.update(repr((array.shape, array.dtype)).encode())
             digest.update(np.ascontiguousarray(array).tobytes())

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from dataclasses import replace
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -20,16 +21,19 @@ from frugalforest.data import FeatureEncoder
 from frugalforest.data.tables import as_frame
 from frugalforest.ensemble import Ensemble
 from frugalforest.estimators.acquiring import AcquiringMixin
-from frugalforest.estimators.base import Floats, ForestClassifierBase, FrugalClassifierMixin, Mask
+from frugalforest.estimators.base import Floats, FrugalClassifierMixin, Mask
 from frugalforest.estimators.checks import check_labels, check_n_jobs, check_number
+from frugalforest.estimators.preselected import PreselectedClassifier
 from frugalforest.estimators.problem import stratified_mask
-from frugalforest.importers import import_ensemble
+from frugalforest.importers import import_ensemble, layers_of, version_of
+from frugalforest.importers.encoders import KnownCategoryEncoder
+from frugalforest.importers.names import as_spelled, respelled
 
 
 class OnDemand(AcquiringMixin, FrugalClassifierMixin, BaseEstimator):
     """A tree ensemble that buys its features one at a time, and stops when its answer is settled.
 
-    Takes a fitted ensemble as it is: forests of frugalforest, RandomForest, ExtraTrees, DecisionTree,
+    Takes a fitted ensemble as it is: forests and boosters of frugalforest, RandomForest, ExtraTrees, DecisionTree,
     GradientBoosting and HistGradientBoosting classifiers of scikit-learn, models of LightGBM, XGBoost and CatBoost.
     With stop="label" every label is that of the ensemble, row by row, ties included. All trees advance together; the
     next feature is the one that narrows the open leads most for its price.
@@ -102,6 +106,7 @@ class OnDemand(AcquiringMixin, FrugalClassifierMixin, BaseEstimator):
     def fit(self, X: Any, y: Any, **fit_params: Any) -> Self:
         """Fit a copy of the estimator. With stop="confidence" a quarter of the rows is set aside to calibrate."""
         self._check_parameters()
+        _refuse_mere_trees(self.estimator)
         if issparse(X):
             raise TypeError("Sparse data was passed, but features are bought one at a time; give X.toarray().")
         model = clone(self.estimator)
@@ -125,6 +130,7 @@ class OnDemand(AcquiringMixin, FrugalClassifierMixin, BaseEstimator):
         """
         check_number(self.disagreement, "disagreement", 0, at_most=1)
         self.calibration_ = calibrate(self._acquirer(), self._rows(X), self.disagreement, self._n_threads())
+        self._calibrated_for = self._to_calibrate_for()
         return self
 
     # ---- the contract
@@ -155,7 +161,8 @@ class OnDemand(AcquiringMixin, FrugalClassifierMixin, BaseEstimator):
     @property
     def encoder_(self) -> FeatureEncoder:  # type: ignore[override]
         """How columns become numbers."""
-        return self._acquirer().ensemble.encoder
+        ensemble = self._acquirer().ensemble
+        return KnownCategoryEncoder.like(ensemble.encoder) if ensemble.only_known_categories else ensemble.encoder
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "estimator_") or _is_fitted(self.estimator)
@@ -177,37 +184,60 @@ class OnDemand(AcquiringMixin, FrugalClassifierMixin, BaseEstimator):
         assert found.probabilities is not None
         return found.probabilities, found.mask
 
+    def encode(self, X: Any) -> NDArray[Any]:
+        """X as the matrix of numbers that exports take, (n_rows, n_features)."""
+        return self.encoder_.encode(self._respelled(X), estimator_name=type(self).__name__)
+
     def _rows(self, X: Any, stacklevel: int = 3) -> NDArray[Any]:
-        return self._acquirer().ensemble.reading(super()._rows(X, stacklevel + 1))
+        reading = self._acquirer().ensemble.reading
+        for layer in layers_of(self._model):
+            if isinstance(layer, PreselectedClassifier):
+                return layer._rows(X, stacklevel + 1)  # which blanks all that was not selected, whatever it holds
+        matrix = super()._rows(self._respelled(X), stacklevel + 1)
+        if reading.largest_integer is not None and matrix.dtype.kind in "iu" and as_frame(X) is not None:
+            matrix = matrix.astype(np.float64)  # as LightGBM does with frames; of arrays it makes float32
+        return reading(matrix)
+
+    def _respelled(self, X: Any) -> Any:
+        ensemble = self._acquirer().ensemble
+        names = ensemble.encoder.feature_names
+        return X if names is None or not ensemble.blanks_as_underscores else respelled(X, names)
+
+    @property
+    def _model(self) -> Any:
+        return getattr(self, "estimator_", self.estimator)
 
     def _acquirer(self) -> Acquirer:
-        """The imported ensemble; read again if the estimator was exchanged or fitted anew, or the prices exchanged."""
+        """The imported ensemble; read again if the estimator was exchanged or has changed, or the prices exchanged."""
         self._check_parameters()
         sources = self._sources()
         kept = self.__dict__.get("_imported")
-        if kept is None or not _are_the_same(kept[0], sources):
-            kept = (sources, self._import(sources[0]))
+        if kept is None or not kept[0].are(sources):
+            kept = (sources, self._import(self._model))
             self.__dict__["_imported"] = kept
         return kept[1]
 
-    def _sources(self) -> tuple[Any, ...]:
+    def _sources(self) -> _Sources:
         """What the imported ensemble depends on: the estimator with all it has learned, and our own parameters."""
-        model = getattr(self, "estimator_", self.estimator)
-        return model, self.feature_costs, self.order, *getattr(model, "__dict__", {}).values()
+        inside = layers_of(self._model)[-1]
+        if isinstance(inside, AcquiringMixin):
+            return _Sources((inside._acquirer(), self.feature_costs, self.order))
+        learned = () if isinstance(inside, Ensemble) else getattr(inside, "__dict__", {}).values()
+        return _Sources((inside, self.feature_costs, self.order, *learned), version_of(inside))
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in super().__getstate__().items() if name != "_imported"}
 
     def _import(self, model: Any) -> Acquirer:
-        prices: FeatureCosts | None
-        if isinstance(model, Ensemble):
-            ensemble, prices = model, None
-        elif isinstance(model, ForestClassifierBase):
-            own = model._acquirer()
+        inside = layers_of(model)[-1]
+        prices: FeatureCosts | None = None
+        if isinstance(inside, AcquiringMixin):
+            own = inside._acquirer()
             ensemble, prices = own.ensemble, own.costs
         else:
-            ensemble, prices = import_ensemble(model), None
+            ensemble = inside if isinstance(inside, Ensemble) else import_ensemble(model)
         if prices is None or self.feature_costs is not None:
+            ensemble = _named_as_priced(ensemble, self.feature_costs)
             prices = resolve_costs(self.feature_costs, ensemble.n_features, ensemble.encoder.feature_names)
         return Acquirer(ensemble, prices, self.order or Order())
 
@@ -216,7 +246,27 @@ class OnDemand(AcquiringMixin, FrugalClassifierMixin, BaseEstimator):
             return StopRule(self.stop, budget=self.budget)
         if not hasattr(self, "calibration_"):
             raise ValueError('stop="confidence" needs a threshold: call calibrate(X) with rows not used for fitting.')
+        self._refuse_old_calibration()
         return StopRule("confidence", confidence=self.calibration_.confidence)
+
+    def _to_calibrate_for(self) -> tuple[float, str, Order]:
+        """What the threshold depends on: the rate of disagreement, the ensemble with its prices, and the order."""
+        acquirer = self._acquirer()
+        return self.disagreement, acquirer.fingerprint, acquirer.order
+
+    def _refuse_old_calibration(self) -> None:
+        now = self._to_calibrate_for()
+        # A model from a file is calibrated for what it was when it was written, and comes here while it is read.
+        was = self.__dict__.setdefault("_calibrated_for", now)
+        if was == now:
+            return
+        what = "the estimator, its prices or the order of purchases have changed"
+        if was[0] != now[0]:
+            what = f"disagreement is {now[0]:g}, and was {was[0]:g}"
+        raise ValueError(
+            f'The threshold of stop="confidence" is of an earlier calibration: {what}. '
+            "Call calibrate(X) again, with rows not used for fitting."
+        )
 
     def _check_parameters(self) -> None:
         check_n_jobs(self.n_jobs)
@@ -245,8 +295,41 @@ def _set_aside(X: Any, y: Any, fit_params: dict[str, Any]) -> tuple[Any, Any, di
     return _safe_indexing(X, rest), np.asarray(y)[rest], fit_params, _safe_indexing(X, np.flatnonzero(held_out))
 
 
-def _are_the_same(ones: tuple[Any, ...], others: tuple[Any, ...]) -> bool:
-    return len(ones) == len(others) and all(a is b for a, b in zip(ones, others, strict=True))
+class _Sources(NamedTuple):
+    """What an imported ensemble was made from."""
+
+    objects: tuple[Any, ...]  # compared as objects: arrays have no other answer that is quick
+    version: tuple[Any, ...] = ()  # of what may change in place
+
+    def are(self, others: _Sources) -> bool:
+        """Whether nothing was exchanged, and nothing has changed as far as can be seen."""
+        same = len(self.objects) == len(others.objects)
+        same = same and all(a is b for a, b in zip(self.objects, others.objects, strict=True))
+        return same and self.version == others.version
+
+
+def _named_as_priced(ensemble: Ensemble, feature_costs: Any) -> Ensemble:
+    """The ensemble with LightGBM's names of features spelled as in the price list, where blanks are blanks."""
+    names = ensemble.encoder.feature_names
+    if not ensemble.blanks_as_underscores or names is None or feature_costs is None:
+        return ensemble
+    costs = feature_costs if isinstance(feature_costs, FeatureCosts) else FeatureCosts(feature_costs)
+    spelled = as_spelled(names, costs.feature_names or ())
+    return ensemble if spelled == names else replace(ensemble, encoder=replace(ensemble.encoder, feature_names=spelled))
+
+
+def _refuse_mere_trees(estimator: Any) -> None:
+    """What scikit-learn says about an estimator that cannot be copied is all it holds, and no way out."""
+    if isinstance(estimator, Ensemble):
+        raise TypeError(
+            "This OnDemand comes from a file, which holds the trees of its estimator but not the estimator: it cannot "
+            "be fitted again, or cross-validated. Make a new one of an estimator, OnDemand(estimator), and fit that."
+        )
+    if not hasattr(estimator, "get_params"):
+        raise TypeError(
+            f"estimator is a {type(estimator).__name__}, which cannot be fitted again. Give a classifier in the manner "
+            "of scikit-learn to fit, or call predict without fit if it is a fitted model."
+        )
 
 
 def _is_fitted(model: Any) -> bool:

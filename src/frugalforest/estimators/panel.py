@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -13,6 +14,8 @@ from sklearn.utils import _safe_indexing, assert_all_finite, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from frugalforest.acquisition.fetch_mixin import FetchMixin
+from frugalforest.acquisition.fingerprint import fingerprint_of
+from frugalforest.acquisition.run_base import model_of_runs
 from frugalforest.acquisition.staged import End, StagedRun
 from frugalforest.costs import FeatureCosts
 from frugalforest.data import FeatureEncoder
@@ -21,6 +24,7 @@ from frugalforest.estimators.base import Floats, FrugalClassifierMixin, Mask
 from frugalforest.estimators.checks import check_n_jobs, check_seed
 from frugalforest.estimators.problem import Problem
 from frugalforest.estimators.standard_forest import StandardForestClassifier
+from frugalforest.importers import import_ensemble
 
 
 class PanelClassifier(FrugalClassifierMixin, FetchMixin, MetaEstimatorMixin, BaseEstimator):
@@ -260,11 +264,18 @@ class _PanelStage:
     def classes(self) -> NDArray[Any]:
         return self.model.classes_
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
+        model, costs = self.model, self.costs
+        prices = (*costs.ticks, costs.money(1), costs.membership)
+        return fingerprint_of(model.panel_, model.class_prior_, prices, _estimator_mark(model.estimator_))
+
+    @property
+    def earlier_fingerprints(self) -> tuple[str, ...]:
+        """What runs of version 1 may have in its place, which leaves the estimator out."""
         content = repr((self.model.panel_.tolist(), self.model.classes_.tolist(), self.model.class_prior_.tolist()))
         prices = repr((self.costs.own.tolist(), sorted(self.costs.groups.items())))
-        return hashlib.sha256((content + prices).encode()).hexdigest()[:16]
+        return (hashlib.sha256((content + prices).encode()).hexdigest()[:16],)
 
     def wanted(self, values: Floats, known_mask: Mask) -> NDArray[np.intp]:
         return self.model.panel_[~known_mask[self.model.panel_]]
@@ -284,3 +295,14 @@ class _PanelStage:
 
     def outlook(self, values: Floats, known_mask: Mask) -> list[End]:
         return [End(1.0, self.model._panel_mask)]
+
+
+def _estimator_mark(estimator: Any) -> str:
+    """A text that tells fitted estimators apart: by their trees if these can be read, else by all they learned."""
+    own = model_of_runs(estimator)
+    if hasattr(own, "fingerprint"):  # one of frugalforest, which has runs itself
+        return str(own.fingerprint)
+    try:
+        return fingerprint_of(import_ensemble(estimator))
+    except (TypeError, ValueError):  # no trees, or some that cannot be read
+        return fingerprint_of(estimator)

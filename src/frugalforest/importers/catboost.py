@@ -83,7 +83,12 @@ def _document(model: Any) -> Json:
 
 
 def _checked_link(document: Json) -> Link:
-    loss = document["model_info"].get("params", {}).get("loss_function", {}).get("type", "not stored in the model")
+    loss = document["model_info"].get("params", {}).get("loss_function", {}).get("type")
+    if loss is None:
+        raise ValueError(
+            "This CatBoost model does not say which loss function it was fitted with, so nothing is known about its "
+            "labels; those that sum_models has made do not. Give a model as it was fitted."
+        )
     if loss not in LINKS:
         raise ValueError(
             f"The loss function of this CatBoost model is {loss}, which does not make class probabilities known here. "

@@ -57,6 +57,31 @@ class HashedCategoryEncoder(FeatureEncoder):
         return super()._encode_column(column, i)
 
 
+@dataclass(frozen=True, eq=False)
+class KnownCategoryEncoder(FeatureEncoder):
+    """An encoder that refuses unknown categories, which XGBoost takes for the next known one in its own order."""
+
+    @classmethod
+    def like(cls, encoder: FeatureEncoder) -> KnownCategoryEncoder:
+        """The same encoding, but for what it refuses."""
+        return cls(encoder.n_features, encoder.feature_names, encoder.categories, encoder.has_other)
+
+    def _encode_column(self, column: Column, i: int) -> NDArray[Any]:
+        numbers = super()._encode_column(column, i)
+        if i in self.categories and np.isnan(numbers).any():
+            unseen = {item for item in column[np.isnan(numbers)].tolist() if not is_missing(item)}
+            self._refuse(unseen, i)
+        return numbers
+
+    def _refuse(self, unseen: set[Any], i: int) -> None:
+        if unseen:
+            raise ValueError(
+                f"Feature {self.feature_label(i)!r} holds categories that the model was not fitted with: "
+                f"{', '.join(sorted(map(repr, unseen)))}. XGBoost would take them for others, or fail. Make them "
+                "missing (None), or leave these rows out."
+            )
+
+
 def category_hash(value: object) -> int:
     """The 32 bits by which CatBoost tells categories apart; 1, "1", True and 1.0 are one category."""
     if isinstance(value, np.generic):

@@ -69,6 +69,7 @@ def import_booster(booster: Any) -> Ensemble:
             categories=tuple(np.unique(forest.feature[forest.category_set >= 0]).tolist()),
             largest_integer=LARGEST_INTEGER,
         ),
+        blanks_as_underscores=True,
         slope=slope,
         divisor=max(1, len(trees) // n_per_stage) if "average_output" in header else 1,
     )

@@ -26,6 +26,7 @@ def import_forest(model: Any) -> Ensemble:
             f"This {type(model).__name__} predicts {model.n_outputs_} outputs at once, which is not supported. "
             "Fit one model for each output."
         )
+    _refuse_one_class(model)
     trees = [_class_tree(tree.tree_) for tree in getattr(model, "estimators_", [model])]
     forest, shares = to_forest(trees, model.n_features_in_)
     return Ensemble(
@@ -65,9 +66,8 @@ def import_gradient_boosting(model: Any) -> Ensemble:
 def import_hist_gradient_boosting(model: Any) -> Ensemble:
     """HistGradientBoostingClassifier: sums from its baseline; class 1 if the sum is > 0."""
     check_is_fitted(model)
+    _refuse_one_class(model)
     classes = model.classes_
-    if len(classes) < 2:
-        raise ValueError(f"This {type(model).__name__} was fitted on one class only: there is nothing to predict.")
     is_binary = len(classes) == 2
     categories, columns = _categories_and_columns(model)
     predictors = [predictor for stage in model._predictors for predictor in stage]
@@ -86,6 +86,14 @@ def import_hist_gradient_boosting(model: Any) -> Ensemble:
         encoder=known_columns(model.n_features_in_, _names(model), categories),
         labels_by="score",
     )
+
+
+def _refuse_one_class(model: Any) -> None:
+    if len(model.classes_) < 2:
+        raise ValueError(
+            f"This {type(model).__name__} was fitted on one class only, {model.classes_.tolist()[0]!r}: there is "
+            "nothing to predict. Fit it on rows of at least two classes."
+        )
 
 
 def _names(model: Any) -> Sequence[str] | None:

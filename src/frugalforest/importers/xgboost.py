@@ -71,6 +71,7 @@ def _import(booster: Any, document: Json, n_rounds: int | None, missing: float, 
             categories=tuple(np.unique(forest.feature[forest.category_set >= 0]).tolist()),
             other_category=64 * bits.shape[1] - 1 if len(bits) else None,  # the last bit belongs to no category
         ),
+        only_known_categories=True,
         sums_as_float32=True,
         labels_by="score" if learner["objective"]["name"] == "multi:softmax" else "probability",
     )
