@@ -7,16 +7,17 @@ from typing import NamedTuple
 
 
 class Finding(NamedTuple):
-    """One sentence of a paper, and what the rows say about it."""
+    """One sentence of a paper, what the rows say about it, and why that is not the same (if it is not)."""
 
     claim: str
     ours: str
     verdict: str
+    why: str = ""
 
 
 def findings_table(found: Iterable[Finding]) -> str:
-    lines = ["| the paper says | ours | verdict |", "|---|---|---|"]
-    return "\n".join([*lines, *(f"| {f.claim} | {f.ours} | {f.verdict} |" for f in found)])
+    lines = ["| the paper says | ours | verdict | why it differs |", "|---|---|---|---|"]
+    return "\n".join([*lines, *(f"| {f.claim} | {f.ours} | {f.verdict} | {f.why} |" for f in found)])
 
 
 def verdict_of(kept: Sequence[bool]) -> str:

@@ -13,9 +13,9 @@ class Countdown:
         self.n_done = 0
         self.start = time.perf_counter()
 
-    def skip(self) -> None:
-        """One piece fewer: it was there already, or cannot be had."""
-        self.n_pieces -= 1
+    def skip(self, n: int = 1) -> None:
+        """So many pieces fewer: they were there already, or cannot be had."""
+        self.n_pieces -= n
 
     def done(self, what: str) -> None:
         """Says what was finished just now, and how long the rest will take at this pace."""

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -17,24 +23,34 @@ from studies.progress import Countdown
 from studies.store import ResultStore
 from studies.thomas import run as thomas
 
-STUDIES = Path(__file__).parents[1] / "studies"
-pytestmark = pytest.mark.usefixtures("data_dir")
+ROOT = Path(__file__).parents[1]
+STUDIES = ROOT / "studies"
+needs_data = pytest.mark.usefixtures("data_dir")
+
+
+def rows_at(path, version="1"):
+    assert path.exists(), f"the rows of {path.parent.name} are part of the project: {path} is not there"
+    return ResultStore(path, version).rows()
+
+
+def rows_of(study):
+    return rows_at(getattr(study, "RESULTS", study.HERE / "results.sqlite"), study.VERSION)
 
 
 def stored(path, task, method, seed, version="1"):
-    if not path.exists():
-        pytest.skip(f"no stored rows: {path.name} of {path.parent.name} is not there")
-    rows = ResultStore(path, version).rows()
+    rows = rows_at(path, version)
     (row,) = [row for row in rows if (row["task"], row["method"], row["seed"]) == (task, method, seed)]
     return row
 
 
+@needs_data
 def test_nan2015_appendix():
     row = stored(STUDIES / "nan2015" / "results.sqlite", "appendix wdbc", "Pairs 0", 0)
     again = max_costs.measure("Pairs 0", *tasks.load_complete("wdbc"))
     assert again["error"] == pytest.approx(row["error"])
 
 
+@needs_data
 def test_nan2015_table():
     model = "BudgetRF, random thresholds, bootstrap"
     row = stored(STUDIES / "nan2015" / "results.sqlite", "table miniboone_tiny", model, 0)
@@ -55,6 +71,7 @@ def test_jagdhuber():
     )
 
 
+@needs_data
 def test_thomas():
     task = {"data": "pima", "method": "FFS", "rule": "paper", "tradeoff": 0.03, "seed": 0}
     row = stored(STUDIES / "thomas" / "results.sqlite", "curves pima", thomas.settings(task), 0)
@@ -63,6 +80,7 @@ def test_thomas():
     assert [m["set_cost"] for m in again] == pytest.approx([m["set_cost"] for m in row["measured"]])
 
 
+@needs_data
 def test_kusner2014():
     row = stored(STUDIES / "kusner2014" / "results.sqlite", "miniboone 4", "l1", 0)
     found = {task: numbers for task, _, _, numbers in kusner.run_method(load_kusner_task("miniboone", 0), "l1", 0)}
@@ -70,6 +88,7 @@ def test_kusner2014():
     assert found["miniboone 4"]["cost"] == pytest.approx(row["cost"])
 
 
+@needs_data
 def test_quality():
     from benchmarks.quality.__main__ import RESULTS, VERSION, measure
     from benchmarks.quality.methods import METHODS
@@ -91,25 +110,47 @@ def test_rows_of_an_interrupted_run_are_kept_and_not_computed_again(tmp_path):
     assert again.rows() == [{"task": "task", "method": "method", "seed": 0, "error": 0.25}]
 
 
-def test_a_run_that_is_killed_and_started_again_ends_with_the_rows_of_a_whole_one(tmp_path, monkeypatch):
-    methods, seeds = ["l1", "BudgetRF"], range(1)
-    whole, killed = (ResultStore(tmp_path / f"{name}.sqlite", kusner.VERSION) for name in ("whole", "killed"))
-    kusner.run(whole, ["spambase"], methods, seeds)
-    compute, computed = kusner.run_method, []
+TINY = ["--tasks", "spambase", "--methods", "l1", "ASTC", "BudgetRF", "--seeds", "1", "--without-times"]
 
-    def killed_at_the_second(task, method, seed):
-        computed.append(method)
-        if computed == methods:
-            raise KeyboardInterrupt
-        return compute(task, method, seed)
 
-    monkeypatch.setattr(kusner, "run_method", killed_at_the_second)
-    with pytest.raises(KeyboardInterrupt):
-        kusner.run(killed, ["spambase"], methods, seeds)
-    kusner.run(killed, ["spambase"], methods, seeds)
-    assert computed == ["l1", "BudgetRF", "BudgetRF"]  # the first method was not computed again
-    for one, other in zip(whole.rows(), killed.rows(), strict=True):
-        assert one | {"seconds": None} == other | {"seconds": None}
+def command(folder):
+    """A run of a study that takes seconds, in a process of its own."""
+    return [sys.executable, "-m", "studies.kusner2014.run", *TINY, "--folder", str(folder)]
+
+
+def n_rows(path):
+    """As another process sees them; 0 while there is no table yet."""
+    try:
+        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
+            return connection.execute("SELECT count(*) FROM results").fetchone()[0]
+    except sqlite3.OperationalError:
+        return 0
+
+
+def without_times(rows):
+    return [{name: value for name, value in row.items() if name != "seconds"} for row in rows]
+
+
+@needs_data
+def test_a_run_that_is_killed_and_started_again_ends_as_a_whole_one(tmp_path):
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    kusner.main([*TINY, "--folder", str(whole)])
+    with subprocess.Popen(command(killed), cwd=ROOT, stdout=subprocess.DEVNULL) as process:
+        while n_rows(killed / "results.sqlite") == 0 and process.poll() is None:
+            time.sleep(0.005)
+        process.kill()
+    assert process.returncode == -signal.SIGKILL
+    n_whole, n_killed = n_rows(whole / "results.sqlite"), n_rows(killed / "results.sqlite")
+    assert 0 < n_killed < n_whole
+    assert not (killed / "report.md").exists()
+
+    again = subprocess.run(command(killed), cwd=ROOT, check=True, capture_output=True, text=True)
+    assert "l1, seed 0" not in again.stdout  # what was stored is not computed again
+    assert "BudgetRF, seed 0" in again.stdout
+    one, other = (rows_at(folder / "results.sqlite", kusner.VERSION) for folder in (whole, killed))
+    assert without_times(one) == without_times(other)
+    one, other = ((folder / "report.md").read_text().split("## Training time")[0] for folder in (whole, killed))
+    assert one == other
 
 
 def test_countdown_says_what_is_left(capsys):
@@ -137,8 +178,7 @@ def test_countdown_does_not_count_what_is_skipped(capsys):
     ids=["nan2015", "jagdhuber", "thomas", "kusner2014", "grand"],
 )
 def test_a_missing_data_set_is_named_in_the_report(study, missing, name, tmp_path):
-    path = getattr(study, "RESULTS", study.HERE / "results.sqlite")
-    rows = [row for row in ResultStore(path, study.VERSION).rows() if missing not in row["task"]]
+    rows = [row for row in rows_of(study) if missing not in row["task"]]
     study.write_report(rows, tmp_path)
     head = (tmp_path / "report.md").read_text().split("##")[0]
     not_run = head[head.lower().index("not run") :].splitlines()[0]
@@ -157,8 +197,7 @@ def test_a_missing_data_set_is_named_in_the_report(study, missing, name, tmp_pat
     ids=["nan2015", "jagdhuber", "thomas", "kusner2014", "grand"],
 )
 def test_the_report_of_a_run_that_was_cut_short(study, part, cut_short, tmp_path):
-    path = getattr(study, "RESULTS", study.HERE / "results.sqlite")
-    rows = ResultStore(path, study.VERSION).rows()
+    rows = rows_of(study)
     of_part = [row for row in rows if row["task"] == part]
     assert len(of_part) > 3
     study.write_report([row for row in rows if row["task"] != part or row in of_part[:3]], tmp_path)

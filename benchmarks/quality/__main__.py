@@ -11,9 +11,10 @@ its rows in results/quality.sqlite; what is there is not computed again. At the 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -21,14 +22,15 @@ from studies.progress import Countdown
 from studies.store import ResultStore
 
 from benchmarks.quality.data import SOURCES, Task, load_task
-from benchmarks.quality.methods import METHODS, ByBudget
+from benchmarks.quality.methods import METHODS, Method, settings
 from benchmarks.quality.report import WAYS, write_report
 
 RESULTS = Path(__file__).parent.parent / "results" / "quality.sqlite"
-VERSION = "2"
+# Rows of other settings are kept and not looked at. The number in front is for changes that no setting tells.
+VERSION = f"2 {hashlib.sha256(repr(settings()).encode()).hexdigest()[:12]}"
 
 
-def measure(task: Task, method: str, fit: Callable[[Task, int], dict[str, ByBudget]], seed: int) -> list[tuple]:
+def measure(task: Task, method: str, fit: Method, seed: int) -> list[tuple]:
     """A row for each way to read the method's models: bills and errors of the test rows at each budget."""
     start = time.process_time()
     by_stop = fit(task, seed)
@@ -52,6 +54,31 @@ def is_done(store: ResultStore, name: str, method: str, seed: int) -> bool:
     return any(store.has(name, method + way, seed) for way in ("", *WAYS.values()))
 
 
+def run(
+    store: ResultStore,
+    names: Sequence[str],
+    methods: Mapping[str, Method],
+    seeds: range,
+    suits: Callable[[str, Task], bool] = lambda method, task: True,
+) -> None:
+    """Adds the rows that are not there yet; a data set that cannot be had is said and skipped."""
+    countdown = Countdown(len(seeds) * len(names) * len(methods))
+    for seed in seeds:
+        for name in names:
+            try:
+                task = load_task(name, seed)
+            except FileNotFoundError as error:
+                print(f"{name}: skipped, {error}", flush=True)
+                countdown.skip(len(methods))
+                continue
+            for method, fit in methods.items():
+                if is_done(store, name, method, seed) or not suits(method, task):
+                    countdown.skip()
+                    continue
+                store.add(measure(task, method, fit, seed))
+                countdown.done(f"{name}, {method}, seed {seed}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", nargs="*", default=list(SOURCES), choices=list(SOURCES))
@@ -61,16 +88,8 @@ def main() -> None:
     args = parser.parse_args()
     warnings.filterwarnings("ignore", message=".*valid feature names.*|.*the panel is empty.*")
     store = ResultStore(RESULTS, VERSION)
-    countdown = Countdown(args.seeds * len(args.data) * len(args.methods))
-    for seed in range(0 if args.report else args.seeds):
-        for name in args.data:
-            task = load_task(name, seed)
-            for method in args.methods:
-                if is_done(store, name, method, seed):
-                    countdown.skip()
-                    continue
-                store.add(measure(task, method, METHODS[method], seed))
-                countdown.done(f"{name}, {method}, seed {seed}")
+    if not args.report:
+        run(store, args.data, {name: METHODS[name] for name in args.methods}, range(args.seeds))
     write_report(store.rows())
 
 

@@ -17,6 +17,7 @@ from benchmarks.quality.peers import Predictor
 from frugalforest.selection import PermutationSelector, ShallowTreeSelector
 
 ByBudget = dict[float, Predictor]
+Method = Callable[[Task, int], dict[str, ByBudget]]  # task, seed -> for each way to read, a model for each budget
 N_PANEL_TREES = 300
 MOST_SELECTED_FROM = 4000  # rows that panels are selected from; forests are fitted on all
 
@@ -142,19 +143,30 @@ def sklearn_panel(task: Task, seed: int) -> dict[str, ByBudget]:
     return panels(task, seed, selector, RandomForestClassifier(N_PANEL_TREES, random_state=seed, n_jobs=1))
 
 
-OURS = {
+NEW = {
     "cascade": cascade,
     "boosting": boosting,
     "boosting, mean of 3": boosting_averaged,
+}
+PAPERS = {
     "PrunedForest": pruned_forest,
     "PenalizedForest": penalized_forest,
     "BudgetForest": budget_forest,
+    "STS panel": sts_panel,
 }
 PEERS = {
     "CEGB": cegb,
     "CEGB, mean of 3": cegb_averaged,
     "CatBoost": catboost,
-    "STS panel": sts_panel,
     "RF on a panel": sklearn_panel,
 }
-METHODS: dict[str, Callable[[Task, int], dict[str, ByBudget]]] = OURS | PEERS
+# What is new in this library, methods of papers as it has them, and other libraries.
+METHODS: dict[str, Method] = NEW | PAPERS | PEERS
+
+
+def settings() -> tuple[object, ...]:
+    """What rows depend on, beside the code: with other settings they are other rows."""
+    return (
+        *(peers.TRADEOFFS, peers.CATBOOST_TRADEOFFS, peers.CONFIDENCES.tolist(), peers.N_TREES, peers.PATIENCE),
+        *(peers.N_FOLDS, peers.MOST_SURE, N_PANEL_TREES, MOST_SELECTED_FROM),
+    )

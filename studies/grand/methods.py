@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from benchmarks.quality.data import Task
-from benchmarks.quality.methods import METHODS, N_PANEL_TREES, ByBudget, at_budgets, panels
+from benchmarks.quality.methods import METHODS, N_PANEL_TREES, ByBudget, Method, at_budgets, panels
 from benchmarks.quality.peers import tuned
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.impute import SimpleImputer
@@ -102,7 +101,7 @@ def preselected(task: Task, seed: int) -> dict[str, ByBudget]:
     return {"label": by_budget}
 
 
-EXTRA: dict[str, Callable[[Task, int], dict[str, ByBudget]]] = {
+EXTRA: dict[str, Method] = {
     "StandardForest": standard_forest,
     "FrugalClassifier": frugal_classifier,
     "GreedyMiser": greedy_miser,

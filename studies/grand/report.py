@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from benchmarks.quality.data import SOURCES
+from benchmarks.quality.methods import PEERS
 from benchmarks.quality.report import WAYS, area_table, base_name, complete, curves
 from scipy.stats import friedmanchisquare, studentized_range
 
 SOME_DATA = ("CSTC",)  # methods that are not for every data set
 FEW_ROWS = ("heart", "hepatitis", "pima", "bupa")  # data sets with fewer than 1,000 rows, and real prices
-PEERS = ("CEGB", "CEGB, mean of 3", "CatBoost", "RF on a panel")
 OURS, PEER = "#0072b2", "#d55e00"  # colours
 BUDGETS = {"small budgets": slice(0, 3), "middle budgets": slice(3, 6), "large budgets": slice(6, 8)}
 
@@ -25,7 +25,7 @@ def finished(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def read_most_frugally(frame: pd.DataFrame) -> pd.DataFrame:
-    """Each method once: until sure if it can be read so, else on demand, else in full, whichever does best."""
+    """Each method once: until sure if it can be read so, else on demand, else in full."""
     bases = frame["method"].map(base_name)
     ways = ["", *WAYS.values()]
     way = [ways.index(method.removeprefix(base)) for method, base in zip(frame["method"], bases, strict=True)]
@@ -56,7 +56,7 @@ def critical_difference(n_methods: int, n_data: int, level: float = 0.95) -> flo
 def rank_table(table: pd.DataFrame, frame: pd.DataFrame) -> str:
     ranks = mean_ranks(everywhere(table))
     wins = table.eq(table.min(axis=1), axis=0).sum()
-    seconds = frame.groupby("method")["seconds"].sum() / frame.groupby("method").size()
+    seconds = frame.groupby("method")["seconds"].mean()
     lines = ["| method | mean rank | least area on | CPU seconds per fit, mean |", "|---|---|---|---|"]
     lines += [f"| {m} | {rank:.2f} | {wins[m]} | {seconds[m]:.0f} |" for m, rank in ranks.items()]
     return "\n".join(lines)
@@ -81,8 +81,9 @@ def draw_ranks(table: pd.DataFrame, path: Path) -> None:
         label.set_color(colour)
     ax.invert_yaxis()
     ax.set(
-        xlim=(0, len(ranks) + 1),
-        xlabel=f"mean rank by area, {len(some)} data sets (orange: peers); bars of width {width:.1f}",
+        xlim=(ranks.min() - 0.55 * width, ranks.max() + 0.55 * width),
+        xlabel=f"mean rank by area, {len(some)} data sets (orange: other libraries)\n"
+        "bars that do not overlap: the methods differ (Nemenyi, 95 %)",
     )
     ax.spines[["top", "right", "left"]].set_visible(False)
     ax.tick_params(axis="y", length=0)
@@ -95,8 +96,8 @@ def advice(frame: pd.DataFrame, table: pd.DataFrame) -> str:
     lines = ["| when | first | second | third |", "|---|---|---|---|"]
     kinds = {
         "all data sets": list(table.index),
-        "fewer than 1,000 rows": [n for n in table.index if n in FEW_ROWS],
-        "more rows": [n for n in table.index if n not in FEW_ROWS],
+        "fewer than 1,000 rows, real prices": [n for n in table.index if n in FEW_ROWS],
+        "more rows, every feature at the same price": [n for n in table.index if n not in FEW_ROWS],
     }
     for when, names in kinds.items():
         if names:
@@ -115,9 +116,24 @@ def _best_three(table: pd.DataFrame) -> list[str]:
     return [f"{method} ({rank:.1f})" for method, rank in ranks.head(3).items()]
 
 
+def cannot_be_told_apart(table: pd.DataFrame) -> list[str]:
+    """The methods whose mean rank is not beyond the critical difference from the first."""
+    some = everywhere(table)
+    ranks = mean_ranks(some)
+    return list(ranks.index[ranks - ranks.min() < critical_difference(some.shape[1], len(some))])
+
+
+def place_of(table: pd.DataFrame, method: str) -> str:
+    """Which place a method has among all, as a sentence."""
+    names = [base_name(name) for name in mean_ranks(everywhere(table)).index]
+    if method not in names:
+        return ""
+    return f"`{method}`, which chooses among several of them by itself, is number {names.index(method) + 1}."
+
+
 def write_report(rows: list[dict], folder: Path) -> None:
     """report.md and its picture in a folder."""
-    everything = finished(curves(rows))
+    everything = finished(curves(rows)) if rows else pd.DataFrame()
     if len(everything) == 0:
         print("No data set has been run with every method yet.")
         return
@@ -129,9 +145,13 @@ def write_report(rows: list[dict], folder: Path) -> None:
     draw_ranks(table, folder / "ranks.png")
     text = (Path(__file__).parent / "report.template.md").read_text()
     text = text.format(
-        n_methods=table.shape[1],
+        n_methods=some.shape[1],
+        not_ranked=", ".join(sorted(set(table.columns) - set(some.columns))) or "none",
         n_data=len(table),
-        seeds=", ".join(f"{n} {seeds[n]}" for n in SOURCES if n in seeds.index),
+        n_sources=len(SOURCES),
+        seeds="; ".join(f"{n}: {seeds[n]}" for n in SOURCES if n in seeds.index),
+        alike="; ".join(cannot_be_told_apart(table)),
+        auto=place_of(table, "FrugalClassifier"),
         missing=f"Not run with every method: {', '.join(missing)}." if missing else "Nothing was skipped.",
         friedman=f"{friedmanchisquare(*some.to_numpy().T).pvalue:.1e}" if len(some) > 2 else "-",
         difference=f"{critical_difference(some.shape[1], len(some)):.1f}",

@@ -12,32 +12,14 @@ import argparse
 import warnings
 from pathlib import Path
 
-from benchmarks.quality.__main__ import RESULTS, VERSION, is_done, measure
-from benchmarks.quality.data import SOURCES, load_task
+from benchmarks.quality.__main__ import RESULTS, VERSION, run
+from benchmarks.quality.data import SOURCES
 from studies.grand.methods import ALL, suits
 from studies.grand.report import write_report
-from studies.progress import Countdown
 from studies.store import ResultStore, folder_of
 
 HERE = Path(__file__).parent
 QUICK = ("spambase", "heart", "hepatitis", "pima", "bupa")
-
-
-def run(store: ResultStore, names: list[str], methods: list[str], seeds: range) -> None:
-    countdown = Countdown(len(seeds) * len(names) * len(methods))
-    for seed in seeds:
-        for name in names:
-            try:
-                task = load_task(name, seed)
-            except FileNotFoundError as error:
-                print(f"{name}: skipped, {error}", flush=True)
-                continue
-            for method in methods:
-                if is_done(store, name, method, seed) or not suits(method, task):
-                    countdown.skip()
-                    continue
-                store.add(measure(task, method, ALL[method], seed))
-                countdown.done(f"{name}, {method}, seed {seed}")
 
 
 def main() -> None:
@@ -53,7 +35,8 @@ def main() -> None:
     store = ResultStore(folder / "results.sqlite" if args.quick else RESULTS, VERSION)
     if not args.report:
         names = [name for name in args.data if not args.quick or name in QUICK]
-        run(store, names, args.methods, range(1 if args.quick else args.seeds))
+        methods = {name: ALL[name] for name in args.methods}
+        run(store, names, methods, range(1 if args.quick else args.seeds), suits)
     write_report(store.rows(), folder)
 
 

@@ -14,6 +14,8 @@ BUDGETS = (1.0, 2.0, 5.0, 10.0, 30.0)
 N_TRAIN, N_TEST = 500, 5000
 REAL = ("ada", "authorship", "qsar", "spam", "tokyo", "wdbc")
 FILES = {"authorship": "analcatdata_authorship", "qsar": "qsar_biodeg", "spam": "spambase", "tokyo": "tokyo1"}
+METHODS = ("STS", "AUC", "pFI", "FS")  # of the paper
+VARIANTS = ("STS features", "STS paper")  # of STS: base trees limited otherwise, and its rule as printed
 REAL_SHARES = (0.05, 0.1, 0.2, 0.4, 0.7)  # budgets of real sets, of the cost of everything; the paper chose its own
 
 
@@ -53,3 +55,8 @@ def real(name: str, repetition: int) -> Task:
 
 def load_task(name: str, repetition: int) -> Task:
     return simulated(name, repetition) if name in SETTINGS else real(name, repetition)
+
+
+def methods_of(name: str) -> tuple[str, ...]:
+    """What is run on a task: variants of STS are compared on the settings alone."""
+    return (*METHODS, *VARIANTS) if name in SETTINGS else METHODS

@@ -292,6 +292,9 @@ CHANGES = {
     "a base less": ("scores", set_part("ensemble_", base=np.zeros(1)), "base has shape"),
     "a base that is none": ("scores", set_part("ensemble_", base=np.full(2, NAN)), "scores that are not finite"),
     "scores that overflow": ("scores", set_part("ensemble_", base=np.full(2, 1e38)), "scores that are not finite"),
+    "a flat sigmoid": ("scores", set_part("ensemble_", slope=0.0), "a sigmoid that is flat"),
+    "a sigmoid that falls": ("scores", set_part("ensemble_", slope=-1.0), "a sigmoid that is flat"),
+    "a divisor that is none": ("scores", set_part("ensemble_", divisor=NAN), "a sigmoid that is flat"),
     "votes that do not add up": (
         "on demand",
         lambda m: setattr(m, "estimator", replace(m.estimator, values=m.estimator.values * 1.01)),

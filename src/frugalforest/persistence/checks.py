@@ -21,6 +21,7 @@ from frugalforest.forest import Forest
 from frugalforest.persistence.keys import refuse_slow_keys
 
 _MAX_FEATURES = 2**20
+_LARGEST_SCALE = 1e30  # of scores before they become probabilities
 _LARGEST_SCORE = 1e37  # float32 sums overflow from 3.4e38 on
 _LARGEST_NUMBER = float(np.finfo(np.float32).max)
 _MAX_TABLE_BYTES = 2**32  # of the table that says which features are on the way to each node
@@ -104,6 +105,8 @@ def check_ensemble(ensemble: Ensemble) -> None:
     check_classes(ensemble.classes)
     require_shape(ensemble.values, (forest.n_leaves, ensemble.n_classes), "values")
     require_shape(ensemble.base, (ensemble.n_classes,), "base")
+    scales = (ensemble.slope, ensemble.divisor)
+    require(all(1 / _LARGEST_SCALE <= scale <= _LARGEST_SCALE for scale in scales), "a sigmoid that is flat or a step")
     largest = np.abs(ensemble.base).max() + forest.n_trees * np.abs(ensemble.values).max(initial=0.0)
     margin = abs(ensemble.slope) * (largest / abs(ensemble.divisor))
     require(largest <= _LARGEST_SCORE and margin <= _LARGEST_SCORE, "scores that are not finite")
