@@ -292,6 +292,13 @@ CHANGES = {
     "a base less": ("scores", set_part("ensemble_", base=np.zeros(1)), "base has shape"),
     "a base that is none": ("scores", set_part("ensemble_", base=np.full(2, NAN)), "scores that are not finite"),
     "scores that overflow": ("scores", set_part("ensemble_", base=np.full(2, 1e38)), "scores that are not finite"),
+    "trees with other columns": (
+        "boosting",
+        lambda m: setattr(
+            m, "ensemble_", replace(m.ensemble_, encoder=replace(m.encoder_, feature_names=("", "glucose", "smoker")))
+        ),
+        "different columns",
+    ),
     "a flat sigmoid": ("scores", set_part("ensemble_", slope=0.0), "a sigmoid that is flat"),
     "a sigmoid that falls": ("scores", set_part("ensemble_", slope=-1.0), "a sigmoid that is flat"),
     "a divisor that is none": ("scores", set_part("ensemble_", divisor=NAN), "a sigmoid that is flat"),

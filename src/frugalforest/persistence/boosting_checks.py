@@ -45,6 +45,9 @@ def check_greedy_miser(model: Any) -> None:
     require(isinstance(model.ensemble_, Ensemble), "a booster without trees")
     require_shape(model.gain_by_feature_, (model.n_features_in_,), "gain_by_feature_")
     check_classifier(model)
+    inside, outside = model.ensemble_.encoder, model.encoder_
+    is_same = (inside.feature_names, inside.categories) == (outside.feature_names, outside.categories)
+    require(is_same, "trees and model have different columns")
 
 
 def check_frugal_boosting(model: Any) -> None:
