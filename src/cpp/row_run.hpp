@@ -253,7 +253,6 @@ class RowRun {
 
     template <bool is_small>
     void count_narrow() {
-        if (trees_->n_channels == 1) return count_single<is_small>();
         const size_t width = trees_->width();
         for (const Moving& moving : moving_) {
             const auto t = static_cast<size_t>(moving.tree);
@@ -263,18 +262,6 @@ class RowRun {
             own[width] += is.high - was.high;
             own[2 * width] += is.mean - was.mean;
         }
-    }
-
-    template <bool is_small>
-    void count_single() {
-        Reachable::Range sum{};
-        for (const Moving& moving : moving_) {
-            const Reachable::Range is = trees_->range<is_small>(cursor_[static_cast<size_t>(moving.tree)]), was = trees_->range<is_small>(moving.from);
-            sum = {sum.low + is.low - was.low, sum.high + is.high - was.high, sum.mean + is.mean - was.mean};
-        }
-        sums_[0] += sum.low;
-        sums_[1] += sum.high;
-        sums_[2] += sum.mean;
     }
 
     // Eight of the sums. Differences of so many small numbers fit 16 bits together.

@@ -194,7 +194,7 @@ def test_matrices_are_read_in_parts(monkeypatch):
     for seed in range(10):
         case, acquirer, rule = drawn(seed, 50)
         expected = acquirer.evaluate(case.rows, rule)
-        monkeypatch.setattr("frugalforest.acquisition.acquirer.LEAVES_AT_ONCE", 100)
+        monkeypatch.setattr("frugalforest.acquisition.acquirer.LEAVES_OF_SMALL_TREES_AT_ONCE", 100)
         assert_same(acquirer.evaluate(case.rows, rule), expected)
         monkeypatch.undo()
 
