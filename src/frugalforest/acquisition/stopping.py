@@ -76,7 +76,7 @@ class Order:
     slower and buys a little less. None: 0.2 for small trees, where looking is cheap, and 0.5 for large ones.
     boxes: branch and bound. Before the next feature is bought, try to prove the label in up to so many parts of the
     space of unread values; buys a few percent less, and takes several times as long.
-    most_visits: nodes of a tree that are looked at for a bound; the subtrees left then count with all they hold.
+    most_visits: undecided nodes that a look goes below for a bound; subtrees left then count with all they hold.
     range_weight: of the whole range of a lead, beside its expected change, in the score of a feature.
     """
 
