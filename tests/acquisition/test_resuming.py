@@ -211,6 +211,27 @@ def test_panels_of_other_libraries_are_told_apart(library):
     assert_refused(run, more, "another model")
 
 
+@pytest.mark.parametrize(
+    "estimators", [(boosting(), boosting(learning_rate=0.3)), (LogisticRegression(), LogisticRegression(C=0.1))]
+)
+def test_cascades_are_told_apart_by_what_their_stages_learned(estimators):
+    """Also where panels, thresholds and calibration happen to be the same."""
+    models = [
+        ff.FrugalCascadeClassifier(estimator=estimator, n_stages=2, n_folds=2, feature_costs=COSTS).fit(X, Y)
+        for estimator in estimators
+    ]
+    run = models[0].start()
+    assert pickle.loads(pickle.dumps(models[0])).resume(run.to_json()).to_json() == run.to_json()
+    own, other = (model.start()._acquirer for model in models)
+    stages = tuple(
+        dataclasses.replace(stage, models=its.models) if stage.models else stage
+        for stage, its in zip(own.cascade.stages, other.cascade.stages, strict=True)
+    )
+    mixed = dataclasses.replace(own, cascade=dataclasses.replace(own.cascade, stages=stages))
+    assert mixed.fingerprint != own.fingerprint
+    assert mixed.earlier_fingerprints == own.earlier_fingerprints
+
+
 def test_number_of_threads_does_not_make_another_model():
     model = ff.PanelClassifier(chosen(), KNeighborsClassifier()).fit(X, Y)
     text = model.start().to_json()

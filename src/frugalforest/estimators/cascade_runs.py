@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from frugalforest.acquisition.fingerprint import fingerprint_of
 from frugalforest.acquisition.staged import End
 from frugalforest.cascades import Cascade, Policy, Stage
 from frugalforest.cascades.last_stage import LastStage, OneRow
@@ -39,6 +40,14 @@ class CascadeStages:
     @cached_property
     def fingerprint(self) -> str:
         """A short text that tells this model and price list from others."""
+        prices = (*self.costs.ticks, self.costs.money(1), self.costs.membership)
+        if self.policy is None:
+            return fingerprint_of(self.prior, prices)
+        return fingerprint_of(self.prior, prices, self.policy.thresholds, [_mark_of(stage) for stage in self._stages])
+
+    @property
+    def earlier_fingerprints(self) -> tuple[str, ...]:
+        """What runs of version 1 have in its place, which leaves out what the stages have learned."""
         digest = hashlib.sha256()
         parts = [self.prior, *self.costs.ticks, self.costs.membership]
         if self.policy is not None:
@@ -49,7 +58,7 @@ class CascadeStages:
             digest.update(repr((array.shape, array.dtype)).encode())
             digest.update(np.ascontiguousarray(array).tobytes())
         digest.update(repr(self.classes.tolist()).encode())
-        return digest.hexdigest()[:32]
+        return (digest.hexdigest()[:32],)
 
     @property
     def _stages(self) -> tuple[Stage, ...]:
@@ -129,3 +138,9 @@ class CascadeStages:
             )
         with threads(1):
             return self._stages[k].probabilities(values[None, :])
+
+
+def _mark_of(stage: Stage) -> tuple[Any, ...]:
+    """What tells stages apart: their trees if they have some, else all that their models learned."""
+    learned = stage.models if stage.trees is None else stage.trees
+    return stage.panel, stage.slope, stage.offset, learned
